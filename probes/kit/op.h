@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * struct op: what a probe is. The author of a probe describes one operation; the kit owns its operands, fills
+ * them, loops, varies, compares, hashes and speaks the protocol. A probe never allocates an operand, never
+ * loops over runs, never compares and never prints.
+ *
+ * Order of calls, all from one thread:
+ *   describe -> (the kit sets threads) -> prepare -> [pack inputs] -> run, run, ... -> [unpack outputs] ->
+ * reference
+ *   -> release. `prepare` is called anew whenever parameters, choice, batch or threads change; `run` many
+ * times. Errors: a function returns 0, or one of enum kit_rc through kit_fail / kit_skip, which also keep the
+ * one-line text.
+ */
+#ifndef KIT_OP_H
+#define KIT_OP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KIT_MAX_DIMS 6
+#define KIT_MAX_OPERANDS 8
+
+enum kit_dtype { KIT_F32, KIT_F64, KIT_F16, KIT_BF16, KIT_S8, KIT_U8, KIT_S32, KIT_S64, KIT_DTYPE_MAX };
+size_t kit_dtype_size(enum kit_dtype dtype);
+const char *kit_dtype_name(enum kit_dtype dtype); /* "f32", "f64", "f16", "bf16", "s8", "u8", "s32", "s64" */
+int kit_dtype_parse(const char *name);            /* a kit_dtype or -1 */
+
+enum kit_role { KIT_IN, KIT_OUT, KIT_INOUT };
+
+/* Which elements `run` writes. The rest must keep what it held, and is not digested.
+ * UPPER and LOWER speak of the last two dimensions (diagonal included). LIST: row r (first dimension) is
+ * written iff r stands in the operand numbered `list`. */
+enum kit_written { KIT_FULL, KIT_UPPER, KIT_LOWER, KIT_LIST };
+
+enum kit_fill {
+    KIT_VALUES,      /* by the set: wide, unit or exact; integer dtypes: small integers */
+    KIT_INDICES,     /* below `below`; `multiplicity` m > 0: every index that occurs occurs exactly m times,
+                        shuffled */
+    KIT_PERMUTATION, /* of 0 .. elements - 1 */
+    KIT_TIES,        /* values from `below` distinct levels, so that equal maxima are common */
+    KIT_TRIANGLE     /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
+                      * must not     be read; in set `exact` solving with it is exact */
+};
+
+struct kit_operand {
+    const char *name; /* static; "a", "b", "c", "src", "indices": the tensor's part of the input key */
+    enum kit_role role;
+    enum kit_dtype dtype;
+    int ndim;
+    int64_t shape[KIT_MAX_DIMS];  /* logical extents, outermost first */
+    int64_t stride[KIT_MAX_DIMS]; /* in elements; all zero: dense row-major. Padding that strides leave is
+                                     guard */
+    bool chosen;                  /* the library chooses the layout: native bytes are known after prepare */
+    size_t align;                 /* of the first byte; 0: 64 */
+    int batch_dim; /* which dimension is N, or -1. Only operands with one are compared on axis batch */
+    enum kit_written written;    /* of out and inout */
+    int list;                    /* operand number, for KIT_LIST */
+    enum kit_fill fill;          /* of in and inout */
+    int64_t below, multiplicity; /* for KIT_INDICES; `below` = levels for KIT_TIES */
+    bool upper;                  /* for KIT_TRIANGLE */
+};
+
+/* What describe fills: the operands in the order `run` gets them. Zeroed before the call, batch_dim -1. */
+struct kit_shape {
+    int count;
+    struct kit_operand operand[KIT_MAX_OPERANDS];
+    double
+        flops; /* multiply-adds behind one output cell times cells; decides whether all cells are checked */
+};
+
+/* Buffers of one run, by operand number. Native layout: strided as described, or the library's. */
+struct kit_buffers {
+    void *data[KIT_MAX_OPERANDS];
+    void *workspace; /* workspace_bytes of it, 64-byte aligned, poisoned before each run; NULL if none was
+                        asked for */
+};
+
+/* What prepare reports back to the kit. Zeroed before the call. */
+struct kit_prepared {
+    size_t workspace_bytes;
+    size_t native_bytes[KIT_MAX_OPERANDS]; /* of operands that are `chosen` */
+    char chosen[160]; /* what the library chose: algorithm or implementation name; "" if it does not say */
+};
+
+/* One cell of the reference. `value` is computed in higher precision from the same inputs. The bound on the
+ * error is direct:              c * gamma_k * scale         per cell, gamma_k = k u / (1 - k u), u of the
+ * output's dtype transform, reduced:  c * gamma_k * max(scale)    over the checked cells (normwise) set
+ * exact, direct:   c * gamma_2 * |value|       sums are exact, so only a final rounding may remain none: 0
+ * bits equal with c the catalogue's `bound` and scale usually sum |a||b| (Higham, Accuracy and Stability,
+ * section 3.1). */
+struct kit_cell {
+    long double value;
+    long double scale;
+    int64_t k;
+};
+
+struct kit_params; /* the case's params; read with the functions below */
+
+/* One prepared operation. `state` is the probe's own. */
+struct kit_call {
+    const struct kit_params *params;
+    const struct kit_shape *shape;
+    const char *choice; /* NULL: the library's own */
+    int threads;        /* as read back */
+    void *state;
+};
+
+struct op {
+    const char *name; /* the catalogue's `op` */
+
+    /* params -> operands. Unknown or missing params are found by the kit after this returns: what was not
+     * read is an error. Must depend on params alone. */
+    int (*describe)(const struct kit_params *params, struct kit_shape *ret);
+    /* Names of the implementations the library offers, static or living until release; NULL: only its own
+     * choice. */
+    int (*choices)(const struct kit_params *params, const char *const **ret_names, int *ret_count);
+    /* Handles, descriptors, plans into call->state. */
+    int (*prepare)(struct kit_call *call, struct kit_prepared *ret);
+    /* With chosen operands only: pure permutations logical dense row-major <-> native. */
+    int (*pack)(struct kit_call *call, int operand, const void *logical, void *native);
+    int (*unpack)(struct kit_call *call, int operand, const void *native, void *logical);
+    /* The operation, once. No allocation, no copy, no check beyond what the library does. */
+    int (*run)(struct kit_call *call, const struct kit_buffers *buffers);
+    /* Values of `count` cells (logical row-major offsets, ascending) of one output. `in` are the operands'
+     * logical dense row-major contents before the run (in and inout), by operand number. */
+    int (*reference)(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                     size_t count, struct kit_cell *ret);
+    /* Optional, instead of `reference` where several values are right (last writer wins, append by counter):
+     * looks at the whole logical output and returns in *ret_wrong how many cells hold a value that is none of
+     * them. */
+    int (*accepts)(struct kit_call *call, int output, const void *const *in, const void *logical,
+                   int64_t *ret_wrong);
+    void (*release)(struct kit_call *call);
+};
+
+/* Parameters. A missing or mistyped one is kit_fail with the parameter's name. */
+int kit_param_int(const struct kit_params *params, const char *name, int64_t *ret);
+int kit_param_int_or(const struct kit_params *params, const char *name, int64_t fallback, int64_t *ret);
+int kit_param_string(const struct kit_params *params, const char *name, const char **ret);
+/* One of the words in `words` ("n|t"); returns its index through *ret. */
+int kit_param_word(const struct kit_params *params, const char *name, const char *words, int *ret);
+
+enum kit_rc { KIT_OK = 0, KIT_FAILED = -1, KIT_SKIPPED = -2 };
+/* `reason` is one of the closed list: no_device library_missing not_built unsupported memory device_busy
+ * version. */
+int kit_skip(const char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int kit_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A library that the program measures, for hello and the report. */
+struct kit_library {
+    const char *role; /* "cblas", "onednn", "openmp" */
+    char name[64], version[64], path[512], config[256];
+};
+
+/* The program: one per executable. `main` is `return kit_main(&program);`. */
+struct kit_program {
+    const char *name;            /* "gemm" */
+    const char *backend;         /* "cpu" */
+    const struct op *const *ops; /* NULL-terminated */
+    int default_threads;         /* at the base setting; 0: what the library starts with */
+    /* Opens the stack (once, before hello). KIT_SKIPPED: hello is not sent, the process ends as
+     * library_missing. */
+    int (*open)(void);
+    /* Libraries opened; returns the count. */
+    int (*libraries)(struct kit_library *ret, int max);
+    /* Sets the library's thread count and returns what it reads back; NULL: OpenMP's alone. */
+    int (*set_threads)(int threads);
+};
+int kit_main(const struct kit_program *program);
+
+/* Opens the library of a role: $DETPROBE_LIB_<ROLE>, else the first of `sonames` (NULL-terminated) that loads
+ * and exports `probe_symbol`. NULL with kit_skip("library_missing", ...) kept. Also watches the
+ * floating-point control register: a library that changes MXCSR is named in hello. */
+void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol);
+/* Path of the file that defines `address`, into ret. */
+void kit_path_of(const void *address, char *ret, size_t size);
+
+#endif

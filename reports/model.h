@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one model of a report: a JSON document (schema/report.schema.json). Built here, read strictly here;
+ * every renderer takes the document alone. Knows nothing of processes.
+ */
+#ifndef DP_REPORTS_MODEL_H
+#define DP_REPORTS_MODEL_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "suite/base/err.h"
+
+#define DP_REPORT_SCHEMA_VERSION "1.0"
+
+/* The parts a report is made of; all borrowed. `environment`, `plan`, `results` and `controls` go into the
+ * body. */
+struct dp_report_parts {
+    const json_t *environment;
+    const json_t *plan;
+    const json_t *results;
+    const json_t *controls;
+    const json_t *measurements; /* the whole `measurements` object */
+};
+/* Adds summary, schema_version, tool and digest. Owned; NULL if the body leaves the canonical subset (a bug:
+ * code 2). */
+json_t *dp_report_make(const struct dp_report_parts *parts, struct dp_err *err);
+
+/* Strict reader: size limit, schema, known major version, digest equal to the body's. Owned; code 65. */
+json_t *dp_report_load(const char *path, struct dp_err *err);
+int dp_report_check(const json_t *report, struct dp_err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Facts about this machine that bear on bits and on planning. Linux only; what cannot be read is left out.
+ */
+#ifndef DP_BASE_HOST_H
+#define DP_BASE_HOST_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* The object `environment.host` of a report: arch, cpu_model, cpu_flags[], cores_online, cores_allowed
+ * (affinity), cgroup_cpu ("2.00" or "max"), cgroup_memory (bytes as string or "max"), memory (bytes as
+ * string), kernel, libc. No host name and nothing that moves. Owned. */
+json_t *dp_host_facts(void);
+/* The object `environment.variables`: allow-listed variables that are set. Owned. */
+json_t *dp_host_variables(void);
+
+int dp_host_cores_allowed(void);
+/* Bytes a process of ours may still take: the least of MemAvailable and what every cgroup above us leaves. */
+int64_t dp_host_memory_available(void);
+
+#endif

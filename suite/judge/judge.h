@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Judging: from the plan and its answers to results. Pure: no process, no clock, no file. The words are those
+ * of the design; every rule has a test in which it must not fire.
+ */
+#ifndef DP_JUDGE_JUDGE_H
+#define DP_JUDGE_JUDGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "suite/plan/plan.h"
+#include "suite/run/runner.h"
+
+enum dp_observed { DP_REPEATS, DP_VARIES, DP_WRONG, DP_ERROR, DP_UNTESTED, DP_SKIPPED, DP_OBSERVED_MAX };
+
+struct dp_judged {
+    json_t *results;      /* body.results[], sorted by case */
+    json_t *controls;     /* body.controls[] */
+    json_t *measurements; /* measurements.cases[] */
+    size_t counts[DP_OBSERVED_MAX];
+    size_t broken;      /* guarantees broken */
+    bool controls_good; /* every control that ran behaved; a control that should vary and did not is not
+                           counted here */
+    bool insensitive;   /* a backend whose controls cannot vary */
+    size_t *suspects;   /* case indices whose finding wants confirmation in a new process */
+    size_t suspect_count;
+};
+
+/* `confirmed_rounds`: how many retests the answers hold (0 on the first pass). With rounds left, a case that
+ * looks broken or wrong stands in `suspects`; after the last one a difference that never came again is
+ * `untested`. */
+void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int confirmed_rounds,
+              struct dp_judged *ret);
+void dp_judged_free(struct dp_judged *judged);
+
+const char *dp_observed_name(enum dp_observed observed);
+
+/* Statistics of repeat-and-compare. */
+/* Upper 95 % bound of the rate of a difference after 0 of n comparisons: 1 - 0.05^(1/n). */
+double dp_zero_bound(size_t comparisons);
+/* Clopper-Pearson interval for k of n at 95 %. */
+void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high);
+
+/* Everything the exit code depends on. */
+struct dp_verdict {
+    int signal; /* 0 or the signal that ended the run */
+    bool usage_error, data_error;
+    bool control_misbehaved;                   /* also a stack mismatch */
+    bool required_absent;                      /* --require */
+    bool report_lost;                          /* report or log not written */
+    size_t broken, wrong, varies, errors, ran; /* ran: results that are repeats, varies or wrong */
+    bool unconfirmed;                          /* a difference that was seen once and never again */
+    bool insensitive, allow_insensitive;
+    const char *fail_on; /* broken, varies, changes, never */
+    size_t changes;
+};
+/* Precedence: signal, 64, 65, 2 (control, stack, --require, report), 1, 2 (error, insensitive), 77, 0. */
+int dp_exit_code(const struct dp_verdict *verdict);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plan: every request that a run will make, in order, from catalogue and options alone. The same
+ * catalogue and options give the same plan on every machine, so a killed run resumes and two runs are
+ * comparable.
+ */
+#ifndef DP_PLAN_PLAN_H
+#define DP_PLAN_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "suite/base/err.h"
+#include "suite/base/options.h"
+#include "suite/plan/catalogue.h"
+
+/* What the user asked for, resolved; kept in the run log's first line so that --resume needs nothing else. */
+struct dp_plan_options {
+    const char *level;         /* quick, default, deep */
+    uint64_t seed;             /* --seed, default 1 */
+    int seeds;                 /* 0: the level's */
+    int runs;                  /* 0: the level's */
+    int fresh;                 /* -1: the level's */
+    int64_t budget_ns;         /* 0: none */
+    struct dp_strings axes;    /* empty: the level's; products as "threads*repeat" */
+    struct dp_strings include; /* selectors, empty: all */
+    struct dp_strings exclude;
+};
+
+/* One request of protocol 1: one setting of one axis for one case, seed and set. */
+struct dp_request {
+    int case_index;      /* into plan.cases */
+    const char *axis;    /* "repeat", "fresh", "poison", "threads", "batch", "threads*repeat", ...; static */
+    const char *setting; /* "", "3", "0xa5", "16/15"; static */
+    int seed_index;      /* i of seed/i */
+    const char *set;     /* "wide", "unit", "exact"; static */
+    int runs;
+    int process; /* 0: the program's base process; k > 0: its k-th fresh process */
+    int retest;  /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
+};
+
+struct dp_left_out {
+    const char *case_id;
+    const char *reason; /* "budget" */
+};
+
+struct dp_plan {
+    const struct dp_catalogue *catalogue;
+    struct dp_plan_options options;
+    const struct dp_case **cases; /* chosen cases and the controls of their backends, by program, then id */
+    size_t case_count;
+    struct dp_request *requests; /* by program, process, case, seed, set, axis, setting */
+    size_t request_count;
+    struct dp_left_out *left_out;
+    size_t left_out_count;
+    const char **axes; /* axes in this plan, products included, in the order of the design's table */
+    size_t axis_count;
+    int seeds, runs, fresh;
+    int64_t expected_ns; /* from the catalogue's costs */
+};
+
+int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_options *options,
+                 struct dp_plan *ret, struct dp_err *err);
+/* Appends the requests that confirm findings: for every case index in `suspects` the requests of the first
+ * pass that showed the difference or more, with retest = round. */
+void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t count, int round);
+void dp_plan_free(struct dp_plan *plan);
+
+/* The request as a protocol message with the given id. Owned. */
+json_t *dp_request_message(const struct dp_plan *plan, size_t request);
+/* The report's body.plan: level, seed, seeds, runs, fresh, axes[], selectors, cases, left_out[]. Owned. */
+json_t *dp_plan_describe(const struct dp_plan *plan);
+/* Options to and from the run log's first line. The strings of *ret live as long as `object`. */
+json_t *dp_plan_options_to_json(const struct dp_plan_options *options);
+int dp_plan_options_from_json(const json_t *object, struct dp_plan_options *ret, struct dp_err *err);
+
+#endif
