@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * detprobe doctor: five lines that say what can run here, which library files would be measured, and why not
+ * where not. Each program is asked for its hello and nothing else.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/host.h"
+#include "suite/base/json.h"
+#include "suite/base/options.h"
+#include "suite/base/text.h"
+#include "suite/command/command.h"
+#include "suite/plan/catalogue.h"
+#include "suite/run/environment.h"
+#include "suite/run/runner.h"
+
+#define HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
+#define LINE_LIMIT ((size_t)1 << 16)
+
+static const char *const known_backends[] = {"cpu", "cuda", "mpi", "python"};
+
+struct findings {
+    json_t *ready;     /* backend -> number of programs that answered */
+    json_t *libraries; /* as in a report */
+    struct dp_text missing;
+};
+
+static void ask(const struct dp_program *program, struct findings *findings)
+{
+    char *backend = dp_strdup(program->name);
+    backend[strcspn(backend, "/")] = '\0';
+    json_t *hello = dp_run_hello(program, HELLO_TIMEOUT_NS);
+    if (strcmp(dp_json_string(hello, "type", ""), "hello") == 0) {
+        const json_int_t known = dp_json_int(findings->ready, backend, 0);
+        json_object_set_new(findings->ready, backend, json_integer(known + 1));
+        dp_environment_add_libraries(findings->libraries, hello);
+    } else {
+        dp_text_printf(&findings->missing, "%s%s: %s", findings->missing.length ? "; " : "", program->name,
+                       dp_json_string(hello, "text", "no answer"));
+    }
+    json_decref(hello);
+    free(backend);
+}
+
+static void print_host(void)
+{
+    json_t *host = dp_host_facts();
+    const double gib = atof(dp_json_string(host, "memory", "0")) / (1 << 30);
+    printf("host       %s, %d of %lld cores allowed, %.1f GiB, Linux %s, %s\n",
+           dp_json_string(host, "cpu_model", "unknown CPU"), dp_host_cores_allowed(),
+           (long long)dp_json_int(host, "cores_online", 0), gib, dp_json_string(host, "kernel", "?"),
+           dp_json_string(host, "libc", "?"));
+    json_decref(host);
+}
+
+static void print_backends(const struct findings *findings)
+{
+    fputs("backends  ", stdout);
+    for (size_t i = 0; i < sizeof(known_backends) / sizeof(known_backends[0]); i++) {
+        const json_int_t count = dp_json_int(findings->ready, known_backends[i], 0);
+        if (count > 0) {
+            printf("%s %s: %lld program%s", i ? "," : "", known_backends[i], (long long)count,
+                   count == 1 ? "" : "s");
+        } else {
+            printf("%s %s: none", i ? "," : "", known_backends[i]);
+        }
+    }
+    putchar('\n');
+}
+
+static void print_libraries(const json_t *libraries)
+{
+    struct dp_text line = DP_TEXT(LINE_LIMIT);
+    size_t i;
+    json_t *library;
+    json_array_foreach(libraries, i, library)
+    {
+        dp_text_printf(&line, "%s%s %s %s", i ? ", " : "", dp_json_string(library, "name", "?"),
+                       dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
+    }
+    char *shown = dp_printable(line.data ? line.data : "none", line.data ? line.length : 4);
+    printf("libraries  %s\n", shown);
+    free(shown);
+    dp_text_free(&line);
+}
+
+static int diagnose(const struct dp_catalogue *catalogue)
+{
+    struct findings findings = {json_object(), json_array(), DP_TEXT(LINE_LIMIT)};
+    for (size_t i = 0; i < catalogue->program_count; i++) {
+        ask(catalogue->programs[i], &findings);
+    }
+    printf("detprobe   %s, %zu cases in %zu programs\n", DP_VERSION, catalogue->case_count,
+           catalogue->program_count);
+    print_host();
+    print_backends(&findings);
+    print_libraries(findings.libraries);
+    char *missing = dp_printable(findings.missing.data ? findings.missing.data : "nothing",
+                                 findings.missing.data ? findings.missing.length : strlen("nothing"));
+    printf("missing    %s\n", missing);
+    const bool any = json_object_size(findings.ready) > 0;
+    free(missing);
+    dp_text_free(&findings.missing);
+    json_decref(findings.ready);
+    json_decref(findings.libraries);
+    return any ? DP_EXIT_OK : DP_EXIT_NOTHING_RAN;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    const struct dp_command_line line = {
+        .usage = "detprobe doctor",
+        .summary =
+            "Says in five lines which backends and probe programs can run here, which library files would be "
+            "measured, and why not where not.",
+        .details = "exit codes: 0 something can run, 65 bad catalogue, 77 nothing can run\n",
+    };
+    struct dp_strings operands = {0};
+    struct dp_catalogue catalogue = {0};
+    struct dp_err err = {0};
+    bool help = false;
+    int code = 0;
+    if (dp_options_parse(&line, argc, argv, &operands, &help, &err) != 0) {
+        code = err.code;
+    } else if (!help && operands.count > 0) {
+        code = DP_EXIT_USAGE;
+        dp_err_set(&err, code, "unexpected operand '%s', 'doctor' takes none", operands.items[0]);
+    } else if (!help) {
+        code = dp_catalogue_load(&catalogue, &err) == 0 ? diagnose(&catalogue) : err.code;
+    }
+    if (err.text[0]) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+    }
+    free(operands.items);
+    dp_catalogue_free(&catalogue);
+    return code;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * detprobe run: plan, run, judge, confirm, report. The order of those five is this file; what each means is
+ * elsewhere.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reports/model.h"
+#include "reports/render/render.h"
+#include "suite/base/clock.h"
+#include "suite/base/json.h"
+#include "suite/base/options.h"
+#include "suite/base/text.h"
+#include "suite/command/command.h"
+#include "suite/command/progress.h"
+#include "suite/command/terminal.h"
+#include "suite/judge/judge.h"
+#include "suite/plan/plan.h"
+#include "suite/run/environment.h"
+#include "suite/run/runlog.h"
+#include "suite/run/runner.h"
+
+/* A finding must be seen again in a new process; a rare one gets this many chances. */
+#define CONFIRM_ROUNDS 3
+
+struct run_options {
+    struct dp_plan_options plan;
+    struct dp_strings require, axes;
+    int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
+    const char *output, *resume, *fail_on, *colour;
+    bool all, json, dry_run, verbose, quiet, allow_insensitive;
+};
+
+/* Everything one run owns, from plan to report. */
+struct run {
+    struct run_options options;
+    struct dp_catalogue catalogue;
+    struct dp_plan plan;
+    struct dp_answers answers;
+    struct dp_runlog *log;
+    struct dp_judged judged;
+    struct dp_verdict verdict;
+    struct dp_progress progress;
+    json_t *resumed; /* the log's options, which plan.options borrows from */
+    json_t *report;
+    char started[21];
+    int64_t started_ns;
+};
+
+#define OPTION(kind_, letter_, name_, argument_, target_, help_, ...)                                        \
+    {                                                                                                        \
+        .kind = DP_OPTION_##kind_, .letter = letter_, .name = name_, .argument = argument_,                  \
+        .target = target_, .help = help_, __VA_ARGS__                                                        \
+    }
+
+static int parse_options(struct run_options *o, int argc, char **argv, bool *ret_help, struct dp_err *err)
+{
+    const struct dp_option options[] = {
+        OPTION(FLAG, 0, "all", NULL, &o->all, "run every case (the default when no selector is given)"),
+        OPTION(LIST, 'x', "exclude", "SELECTOR", &o->plan.exclude, "leave out the cases this names"),
+        OPTION(CHOICE, 'l', "level", "LEVEL", &o->plan.level,
+               "how hard to look: quick (seconds), default (two minutes), deep (hours)",
+               .choices = "quick|default|deep"),
+        OPTION(LIST, 'a', "axis", "AXIS", &o->axes,
+               "vary only this (repeat always runs): fresh, poison, threads, batch, or a product such as "
+               "threads*repeat; repeatable, or several with commas"),
+        OPTION(INT, 'r', "runs", "N", &o->runs, "runs per seed instead of the level's", .low = 2,
+               .high = 1000000),
+        OPTION(INT, 'f', "fresh", "N", &o->fresh, "fresh processes instead of the level's", .low = 0,
+               .high = 1000),
+        OPTION(INT, 's', "seed", "N", &o->seed, "the run's seed; the same seed gives the same inputs",
+               .low = 0, .high = INT64_MAX),
+        OPTION(INT, 0, "seeds", "N", &o->seeds, "different inputs per case instead of the level's", .low = 1,
+               .high = 1000),
+        OPTION(DURATION, 'b', "budget", "TIME", &o->plan.budget_ns,
+               "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
+        OPTION(INT, 'j', "jobs", "N", &o->jobs, "programs at once; more than 1 disturbs timings", .low = 1,
+               .high = 256),
+        OPTION(DURATION, 't', "timeout", "TIME", &o->timeout_ns, "the most one request may take"),
+        OPTION(STRING, 'o', "output", "FILE", &o->output,
+               "write the report here and the run log beside it as FILE.log.jsonl; - is standard output"),
+        OPTION(FLAG, 0, "json", NULL, &o->json, "print the report instead of the table"),
+        OPTION(
+            CHOICE, 0, "fail-on", "WHAT", &o->fail_on,
+            "exit 1 when: a guarantee is broken or bits are wrong (broken), any case varies (varies), never",
+            .choices = "broken|varies|never"),
+        OPTION(LIST, 0, "require", "BACKEND", &o->require,
+               "exit 2 unless a case of this backend ran; repeatable"),
+        OPTION(FLAG, 0, "allow-insensitive", NULL, &o->allow_insensitive,
+               "do not fail when the controls of a backend cannot vary on this machine"),
+        OPTION(STRING, 0, "resume", "LOG", &o->resume,
+               "go on with a killed run from its log, with its options"),
+        OPTION(FLAG, 'n', "dry-run", NULL, &o->dry_run, "print what would run and how long it would take"),
+        OPTION(FLAG, 'v', "verbose", NULL, &o->verbose, "a line for every case"),
+        OPTION(FLAG, 'q', "quiet", NULL, &o->quiet, "no progress and no table, only the last line"),
+        OPTION(CHOICE, 0, "color", "WHEN", &o->colour, "colour: auto, always, never",
+               .choices = "auto|always|never"),
+    };
+    const struct dp_command_line line = {
+        .usage = "detprobe run [--all | SELECTOR...] [OPTION...]",
+        .summary =
+            "Runs cases again and again under controlled variation, compares raw output bits, prints what "
+            "varies and writes the report. A SELECTOR is a case id, a glob over ids, or @TAG.",
+        .options = options,
+        .count = sizeof(options) / sizeof(options[0]),
+        .details = "exit codes: 0 no guarantee broken, 1 findings, 2 no valid verdict, 64 usage, 65 bad "
+                   "input file,\n"
+                   "77 nothing ran, 128+N stopped by signal N\n",
+    };
+    return dp_options_parse(&line, argc, argv, &o->plan.include, ret_help, err);
+}
+
+/* "--axis threads,batch" is two axes. The pieces live as long as the program. */
+static void split_axes(const struct dp_strings *given, struct dp_strings *ret)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        char *rest = dp_strdup(given->items[i]);
+        for (char *axis; (axis = strsep(&rest, ",")) != NULL;) {
+            ret->items = dp_realloc(ret->items, ret->count + 1, sizeof(*ret->items));
+            ret->items[ret->count++] = axis;
+        }
+    }
+}
+
+static int check_options(struct run_options *o, struct dp_err *err)
+{
+    static const char *const backends[] = {"cpu", "cuda", "mpi", "python"};
+    const size_t count = sizeof(backends) / sizeof(backends[0]);
+    if (o->all && o->plan.include.count > 0) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
+    }
+    if (o->resume &&
+        (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0)) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'--resume' takes cases and axes from the log, drop the others");
+    }
+    for (size_t i = 0; i < o->require.count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < count; k++) {
+            known = known || strcmp(o->require.items[i], backends[k]) == 0;
+        }
+        if (!known) {
+            return dp_err_set(err, DP_EXIT_USAGE,
+                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
+                              o->require.items[i]);
+        }
+    }
+    o->plan.seed = (uint64_t)o->seed;
+    o->plan.seeds = (int)o->seeds;
+    o->plan.runs = (int)o->runs;
+    o->plan.fresh = (int)o->fresh;
+    split_axes(&o->axes, &o->plan.axes);
+    return 0;
+}
+
+/* A log belongs beside a regular file only: never /dev/null.log.jsonl, nothing beside a pipe or standard
+ * output. */
+static char *log_path(const char *output)
+{
+    struct stat status;
+    if (!output || strcmp(output, "-") == 0 || (stat(output, &status) == 0 && !S_ISREG(status.st_mode))) {
+        return NULL;
+    }
+    return dp_printf("%s.log.jsonl", output);
+}
+
+/* The report of a resumed run goes where the killed one's would have gone. */
+static int output_of_log(struct run_options *o, struct dp_err *err)
+{
+    static const char suffix[] = ".log.jsonl";
+    const size_t length = strlen(o->resume), tail = sizeof(suffix) - 1;
+    if (o->output) {
+        return 0;
+    }
+    if (length <= tail || strcmp(o->resume + length - tail, suffix) != 0) {
+        return dp_err_set(err, DP_EXIT_USAGE, "cannot tell the report's name from '%s', name it with -o FILE",
+                          o->resume);
+    }
+    char *output = dp_strdup(o->resume);
+    output[length - tail] = '\0';
+    o->output = output;
+    return 0;
+}
+
+static int make_plan(struct run *run, struct dp_err *err)
+{
+    struct run_options *o = &run->options;
+    char expected[65];
+    if (dp_catalogue_load(&run->catalogue, err) != 0) {
+        return -1;
+    }
+    if (o->resume) {
+        run->resumed = dp_runlog_options(o->resume, expected, err);
+        if (!run->resumed || dp_plan_options_from_json(run->resumed, &o->plan, err) != 0 ||
+            output_of_log(o, err) != 0) {
+            return -1;
+        }
+        if (strcmp(expected, run->catalogue.sha256) != 0) {
+            return dp_err_set(err, DP_EXIT_DATA, "cannot resume '%s': it was made with another catalogue",
+                              o->resume);
+        }
+    }
+    return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err);
+}
+
+static int open_log(struct run *run, struct dp_err *err)
+{
+    const struct run_options *o = &run->options;
+    dp_answers_grow(&run->answers, run->plan.request_count);
+    if (o->resume) {
+        run->log = dp_runlog_resume(o->resume, &run->plan, &run->answers, err);
+        return run->log ? 0 : -1;
+    }
+    char *path = log_path(o->output);
+    if (path) {
+        run->log = dp_runlog_create(path, &run->plan, err);
+        free(path);
+        return run->log ? 0 : -1;
+    }
+    return 0;
+}
+
+/* One pass over what has no answer yet. */
+static int execute(struct run *run, struct dp_err *err)
+{
+    const struct run_options *o = &run->options;
+    const struct dp_run_options options = {.jobs = (int)o->jobs,
+                                           .timeout_ns = o->timeout_ns,
+                                           .log = run->log,
+                                           .progress = dp_progress_step,
+                                           .context = &run->progress};
+    enum dp_run_end end = DP_RUN_DONE;
+    return dp_run(&run->plan, &run->answers, &options, &end, &run->verdict.signal, err);
+}
+
+/* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
+static int run_and_judge(struct run *run, struct dp_err *err)
+{
+    if (execute(run, err) != 0) {
+        return -1;
+    }
+    dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    for (int round = 1; round <= CONFIRM_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
+         round++) {
+        dp_plan_add_retest(&run->plan, run->judged.suspects, run->judged.suspect_count, round);
+        dp_answers_grow(&run->answers, run->plan.request_count);
+        if (execute(run, err) != 0) {
+            return -1;
+        }
+        dp_judged_free(&run->judged);
+        dp_judge(&run->plan, &run->answers, round, &run->judged);
+    }
+    return 0;
+}
+
+/* --require: the backend must have a result that says something. */
+static bool backend_ran(const json_t *results, const char *backend)
+{
+    size_t i;
+    json_t *result;
+    json_array_foreach(results, i, result)
+    {
+        const char *observed = dp_json_string(result, "observed", "");
+        if (strcmp(dp_json_string(result, "backend", ""), backend) == 0 && strcmp(observed, "skipped") != 0 &&
+            strcmp(observed, "untested") != 0 && strcmp(observed, "error") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_verdict(struct run *run)
+{
+    struct dp_verdict *v = &run->verdict;
+    const struct dp_judged *judged = &run->judged;
+    v->control_misbehaved = !judged->controls_good;
+    v->broken = judged->broken;
+    v->wrong = judged->counts[DP_WRONG];
+    v->varies = judged->counts[DP_VARIES];
+    v->errors = judged->counts[DP_ERROR];
+    v->ran = judged->counts[DP_REPEATS] + v->varies + v->wrong;
+    v->unconfirmed = judged->unconfirmed;
+    v->insensitive = judged->insensitive;
+    v->allow_insensitive = run->options.allow_insensitive;
+    v->fail_on = run->options.fail_on;
+    for (size_t i = 0; i < run->options.require.count; i++) {
+        v->required_absent =
+            v->required_absent || !backend_ran(judged->results, run->options.require.items[i]);
+    }
+}
+
+static int make_report(struct run *run, struct dp_err *err)
+{
+    char finished[21], host[256] = "";
+    dp_utc_now(finished);
+    gethostname(host, sizeof(host) - 1);
+    json_t *environment = dp_environment(run->answers.hellos), *plan = dp_plan_describe(&run->plan);
+    char *host_name = dp_printable(host, strlen(host));
+    json_t *measurements =
+        json_pack("{ss ss sf ss s{si} sb si sO}", "started", run->started, "finished", finished, "seconds",
+                  (double)(dp_now_ns() - run->started_ns) * 1e-9, "host_name", host_name, "exit", "code",
+                  dp_exit_code(&run->verdict), "interrupted", run->verdict.signal != 0, "jobs",
+                  (int)run->options.jobs, "cases", run->judged.measurements);
+    const struct dp_report_parts parts = {.environment = environment,
+                                          .plan = plan,
+                                          .results = run->judged.results,
+                                          .controls = run->judged.controls,
+                                          .measurements = measurements};
+    run->report = dp_report_make(&parts, err);
+    json_decref(environment);
+    json_decref(plan);
+    json_decref(measurements);
+    free(host_name);
+    return run->report ? 0 : -1;
+}
+
+static int print_report(const struct run *run, struct dp_err *err)
+{
+    const struct run_options *o = &run->options;
+    if (o->quiet && !o->json) {
+        char *sentence = dp_report_sentence(run->report);
+        puts(sentence);
+        free(sentence);
+        return 0;
+    }
+    return dp_terminal_print(run->report, o->json ? "json" : "text", o->colour, o->verbose, err);
+}
+
+/* Both the table and the file, even if one of them fails: nothing is lost. */
+static int deliver(struct run *run)
+{
+    struct dp_err err = {0};
+    const char *output = run->options.output;
+    if (dp_runlog_close(run->log, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+    run->log = NULL;
+    const bool same_place = output && strcmp(output, "-") == 0;
+    if (!same_place && print_report(run, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+    if (output && dp_json_write(output, run->report, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+    return dp_exit_code(&run->verdict);
+}
+
+static void print_dry_run(const struct dp_plan *plan)
+{
+    for (size_t i = 0; i < plan->case_count; i++) {
+        printf("%s%s\n", plan->cases[i]->id, plan->cases[i]->control ? " (control)" : "");
+    }
+    for (size_t i = 0; i < plan->left_out_count; i++) {
+        printf("%s left out: %s\n", plan->left_out[i].case_id, plan->left_out[i].reason);
+    }
+    printf("%zu cases, %zu requests, %d seeds x %d runs, %d fresh processes, axes", plan->case_count,
+           plan->request_count, plan->seeds, plan->runs, plan->fresh);
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        printf(" %s", plan->axes[i]);
+    }
+    printf("; about %.0f s\n", (double)plan->expected_ns * 1e-9);
+}
+
+static int run_all(struct run *run, struct dp_err *err)
+{
+    if (make_plan(run, err) != 0) {
+        return err->code;
+    }
+    if (run->options.dry_run) {
+        print_dry_run(&run->plan);
+        return DP_EXIT_OK;
+    }
+    if (open_log(run, err) != 0) {
+        return err->code;
+    }
+    dp_utc_now(run->started);
+    run->started_ns = dp_now_ns();
+    dp_progress_start(&run->progress, run->options.quiet, run->options.verbose);
+    const int rc = run_and_judge(run, err);
+    dp_progress_end(&run->progress);
+    if (rc != 0) {
+        return err->code;
+    }
+    fill_verdict(run);
+    if (make_report(run, err) != 0) {
+        return err->code;
+    }
+    return deliver(run);
+}
+
+static void run_free(struct run *run)
+{
+    dp_runlog_close(run->log, NULL);
+    dp_judged_free(&run->judged);
+    dp_answers_free(&run->answers);
+    dp_plan_free(&run->plan);
+    dp_catalogue_free(&run->catalogue);
+    json_decref(run->report);
+    json_decref(run->resumed);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run run = {.options = {.plan = {.level = "default", .fresh = -1},
+                                  .seed = 1,
+                                  .fresh = -1,
+                                  .jobs = 1,
+                                  .timeout_ns = INT64_C(120) * 1000000000,
+                                  .fail_on = "broken",
+                                  .colour = "auto"}};
+    struct dp_err err = {0};
+    bool help = false;
+    int code = 0;
+    if (parse_options(&run.options, argc, argv, &help, &err) != 0 ||
+        (!help && check_options(&run.options, &err) != 0)) {
+        code = err.code;
+    } else if (!help) {
+        code = run_all(&run, &err);
+    }
+    if (err.text[0]) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+    }
+    run_free(&run);
+    return code;
+}
