@@ -23,6 +23,7 @@ struct dp_judged {
     size_t broken;      /* guarantees broken */
     bool controls_good; /* every control that ran behaved; a control that should vary and did not is not
                            counted here */
+    bool unconfirmed; /* a case is untested: its difference was seen once and not again in new processes */
     bool insensitive;   /* a backend whose controls cannot vary */
     size_t *suspects;   /* case indices whose finding wants confirmation in a new process */
     size_t suspect_count;
