@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole-file writing: a reader sees the old file or the new one, never a half.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t done = write(fd, bytes, length);
+        if (done < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return -1;
+        }
+        bytes += done;
+        length -= (size_t)done;
+    }
+    return 0;
+}
+
+static int fail(struct dp_err *err, const char *path)
+{
+    return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': %s", path, strerror(errno));
+}
+
+static int close_keeping_errno(int fd, int rc)
+{
+    const int saved = errno;
+    if (close(fd) != 0 && rc == 0) {
+        return -1;
+    }
+    errno = saved;
+    return rc;
+}
+
+/* The name that `path` stands for when its last part is a chain of symbolic links, also a dangling one.
+ * Owned; NULL with errno set when the chain does not end. */
+static char *follow_links(const char *path)
+{
+    char *name = dp_strdup(path);
+    for (int i = 0; i < 40; i++) {
+        char target[PATH_MAX];
+        const ssize_t length = readlink(name, target, sizeof(target) - 1);
+        if (length < 0) {
+            return name;
+        }
+        target[length] = '\0';
+        char *slash = strrchr(name, '/');
+        char *next = target[0] == '/' || !slash ? dp_strdup(target)
+                                                : dp_printf("%.*s/%s", (int)(slash - name), name, target);
+        free(name);
+        name = next;
+    }
+    free(name);
+    errno = ELOOP;
+    return NULL;
+}
+
+static int write_in_place(const char *path, const char *bytes, size_t length)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return -1;
+    }
+    return close_keeping_errno(fd, write_all(fd, bytes, length));
+}
+
+/* Makes the new name durable; a file system that cannot do it for folders is no reason to fail. */
+static void sync_folder(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+/* `old` is the file that is replaced, or NULL; its permissions are kept. */
+static int write_renamed(const char *path, const struct stat *old, const char *bytes, size_t length)
+{
+    static unsigned counter;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? dp_printf("%.*s", slash == path ? 1 : (int)(slash - path), path) : dp_strdup(".");
+    char *temporary = dp_printf("%s/.detprobe-%ld-%u.tmp", folder, (long)getpid(), counter++);
+    int rc = -1;
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        rc = write_all(fd, bytes, length);
+        if (rc == 0 && old && fchmod(fd, old->st_mode & 07777) != 0) {
+            rc = -1;
+        }
+        if (rc == 0 && fsync(fd) != 0) {
+            rc = -1;
+        }
+        rc = close_keeping_errno(fd, rc);
+        if (rc == 0) {
+            rc = rename(temporary, path);
+        }
+        if (rc == 0) {
+            sync_folder(folder);
+        } else {
+            const int saved = errno;
+            unlink(temporary);
+            errno = saved;
+        }
+    }
+    free(temporary);
+    free(folder);
+    return rc;
+}
+
+int dp_file_write(const char *path, const char *bytes, size_t length, struct dp_err *err)
+{
+    if (strcmp(path, "-") == 0) {
+        return write_all(STDOUT_FILENO, bytes, length) == 0 ? 0 : fail(err, "standard output");
+    }
+    char *name = follow_links(path);
+    if (!name) {
+        return fail(err, path);
+    }
+    struct stat old;
+    int rc;
+    if (stat(name, &old) != 0) {
+        rc = errno == ENOENT ? write_renamed(name, NULL, bytes, length) : -1;
+    } else if (S_ISREG(old.st_mode)) {
+        /* A file that we may not write is not replaced either, though the folder would allow it. */
+        rc = access(name, W_OK) == 0 ? write_renamed(name, &old, bytes, length) : -1;
+    } else {
+        rc = write_in_place(name, bytes, length);
+    }
+    if (rc != 0) {
+        fail(err, path);
+    }
+    free(name);
+    return rc == 0 ? 0 : -1;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * JSON over jansson: strict reading, canonical bytes, members with defaults.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+enum { DEPTH_MAX = 200 }; /* of a value with canonical bytes; ours are a dozen deep */
+
+json_t *dp_json_parse(const char *text, size_t length, const char *name, struct dp_err *err)
+{
+    if (length > 0 && memchr(text, '\0', length)) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': it holds a NUL byte, JSON cannot", name);
+        return NULL;
+    }
+    json_error_t why;
+    json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    if (!value) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': line %d, column %d: %s", name, why.line,
+                   why.column, why.text);
+    }
+    return value;
+}
+
+/* Reads at most limit + 1 bytes, so that the caller can tell a file that is too long. */
+static int read_all(int fd, size_t limit, struct dp_text *text)
+{
+    char *chunk = dp_alloc(1, 65536);
+    int rc = 0;
+    while (text->length <= limit) {
+        const ssize_t got = read(fd, chunk, 65536);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            rc = got < 0 ? -1 : 0;
+            break;
+        }
+        dp_text_add(text, chunk, (size_t)got);
+    }
+    free(chunk);
+    return rc;
+}
+
+json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot open '%.200s': %s", name, strerror(errno));
+        return NULL;
+    }
+    struct dp_text text = DP_TEXT(limit + 1);
+    json_t *value = NULL;
+    if (read_all(fd, limit, &text) != 0) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': %s", name, strerror(errno));
+    } else if (text.length > limit) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': it is larger than %zu bytes", name, limit);
+    } else {
+        value = dp_json_parse(text.data ? text.data : "", text.length, name, err);
+    }
+    dp_text_free(&text);
+    if (!standard) {
+        close(fd);
+    }
+    return value;
+}
+
+/* Where a value that is outside the subset stands: the path is put together while the recursion unwinds. */
+struct place {
+    char text[256];
+};
+
+static void place_prepend(struct place *place, const char *step)
+{
+    char old[sizeof(place->text)];
+    memcpy(old, place->text, sizeof(old));
+    snprintf(place->text, sizeof(place->text), "/%.80s%.170s", step, old);
+}
+
+static const char *check_string(const char *string, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)string[i];
+        if (c < 0x20 || c == 0x7f) {
+            return "a control character";
+        }
+    }
+    return NULL;
+}
+
+static const char *check_key(const char *key)
+{
+    for (; *key; key++) {
+        if (*key < 0x20 || *key > 0x7e) {
+            return "a member name beyond printable ASCII";
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong with the value for canonical bytes, or NULL. */
+static const char *check_canonical(const json_t *value, int depth, struct place *place);
+
+static const char *check_object(const json_t *object, int depth, struct place *place)
+{
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)object, key, member)
+    {
+        const char *wrong = check_key(key);
+        if (!wrong) {
+            wrong = check_canonical(member, depth + 1, place);
+        }
+        if (wrong) {
+            place_prepend(place, key);
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+static const char *check_array(const json_t *array, int depth, struct place *place)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *wrong = check_canonical(json_array_get(array, i), depth + 1, place);
+        if (wrong) {
+            char step[24];
+            snprintf(step, sizeof(step), "%zu", i);
+            place_prepend(place, step);
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+static const char *check_canonical(const json_t *value, int depth, struct place *place)
+{
+    const json_int_t most = 9007199254740991; /* 2^53 - 1: every reader's double holds it */
+    if (depth > DEPTH_MAX) {
+        return "too deep a nesting";
+    }
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return check_object(value, depth, place);
+    case JSON_ARRAY:
+        return check_array(value, depth, place);
+    case JSON_STRING:
+        return check_string(json_string_value(value), json_string_length(value));
+    case JSON_INTEGER:
+        return llabs(json_integer_value(value)) > most ? "an integer beyond 2^53 - 1" : NULL;
+    case JSON_REAL:
+        return "a number with a fraction or exponent";
+    default:
+        return NULL;
+    }
+}
+
+char *dp_json_canonical(const json_t *value, size_t *ret_length, struct dp_err *err)
+{
+    struct place place = {""};
+    const char *wrong = check_canonical(value, 0, &place);
+    if (wrong) {
+        dp_err_set(err, DP_EXIT_DATA, "no canonical form: %s at '%s'", wrong, place.text);
+        return NULL;
+    }
+    char *text = json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY);
+    if (!text) {
+        dp_err_set(err, DP_EXIT_DATA, "no canonical form: the value cannot be written as JSON");
+        return NULL;
+    }
+    if (ret_length) {
+        *ret_length = strlen(text);
+    }
+    return text;
+}
+
+char *dp_json_pretty(const json_t *value)
+{
+    /* 15 digits are what every double keeps over writing and reading, and 0.1 stays 0.1. */
+    char *text =
+        json_dumps(value, JSON_SORT_KEYS | JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    char *line = text ? dp_printf("%s\n", text) : NULL;
+    free(text);
+    return line;
+}
+
+int dp_json_write(const char *path, const json_t *value, struct dp_err *err)
+{
+    char *text = dp_json_pretty(value);
+    if (!text) {
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': the value is no JSON", path);
+    }
+    const int rc = dp_file_write(path, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
+const char *dp_json_string(const json_t *object, const char *key, const char *fallback)
+{
+    const json_t *member = json_object_get(object, key);
+    return json_is_string(member) ? json_string_value(member) : fallback;
+}
+
+json_int_t dp_json_int(const json_t *object, const char *key, json_int_t fallback)
+{
+    const json_t *member = json_object_get(object, key);
+    return json_is_integer(member) ? json_integer_value(member) : fallback;
+}
+
+double dp_json_number(const json_t *object, const char *key, double fallback)
+{
+    const json_t *member = json_object_get(object, key);
+    return json_is_number(member) ? json_number_value(member) : fallback;
+}
+
+bool dp_json_array_has(const json_t *array, const char *string)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *item = json_string_value(json_array_get(array, i));
+        if (item && strcmp(item, string) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

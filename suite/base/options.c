@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Command lines: one loop over argv driven by the command's table.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/options.h"
+#include "suite/base/text.h"
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
+
+static void strings_add(struct dp_strings *strings, const char *item)
+{
+    strings->items = dp_realloc(strings->items, strings->count + 1, sizeof(*strings->items));
+    strings->items[strings->count++] = item;
+}
+
+static const struct dp_option *find_long(const struct dp_command_line *line, const char *name, size_t length)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        const char *own = line->options[i].name;
+        if (strncmp(own, name, length) == 0 && own[length] == '\0') {
+            return &line->options[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct dp_option *find_short(const struct dp_command_line *line, char letter)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        if (letter && line->options[i].letter == letter) {
+            return &line->options[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct dp_command_line *line, const char *name, struct dp_err *err)
+{
+    const char **names = dp_alloc(line->count + 1, sizeof(*names));
+    for (size_t i = 0; i < line->count; i++) {
+        names[i] = line->options[i].name;
+    }
+    names[line->count] = "help";
+    const char *near = dp_suggest(name, names, line->count + 1);
+    free(names);
+    return near ? dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', did you mean '--%s'?", name, near)
+                : dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', see --help", name);
+}
+
+/* The word of "a|b|c" that equals `value`: the target must outlive argv's copy, so the caller's value is kept
+ * and this only checks. */
+static int check_choice(const struct dp_option *option, const char *value, struct dp_err *err)
+{
+    char *copy = dp_strdup(option->choices);
+    const char *words[32];
+    size_t count = 0;
+    bool found = false;
+    char *rest = copy;
+    for (char *word; count < sizeof(words) / sizeof(words[0]) && (word = strsep(&rest, "|"));) {
+        words[count++] = word;
+        found = found || strcmp(word, value) == 0;
+    }
+    const char *near = dp_suggest(value, words, count);
+    int rc = 0;
+    if (!found && near) {
+        rc = dp_err_set(err, DP_EXIT_USAGE, "option '--%s': unknown word '%.80s', did you mean '%s'?",
+                        option->name, value, near);
+    } else if (!found) {
+        rc = dp_err_set(err, DP_EXIT_USAGE, "option '--%s': unknown word '%.80s', expected %s", option->name,
+                        value, option->choices);
+    }
+    free(copy);
+    return rc;
+}
+
+static int store_number(const struct dp_option *option, const char *value, struct dp_err *err)
+{
+    int64_t number = 0;
+    const int rc = option->kind == DP_OPTION_INT
+                       ? dp_parse_int(value, option->low, option->high, &number, err)
+                       : dp_parse_duration(value, &number, err);
+    if (rc != 0) {
+        return dp_err_prefix(err, "option '--%s'", option->name);
+    }
+    *(int64_t *)option->target = number;
+    return 0;
+}
+
+static int store(const struct dp_option *option, const char *value, struct dp_err *err)
+{
+    switch (option->kind) {
+    case DP_OPTION_FLAG:
+        *(bool *)option->target = true;
+        return 0;
+    case DP_OPTION_LIST:
+        strings_add(option->target, value);
+        return 0;
+    case DP_OPTION_INT:
+    case DP_OPTION_DURATION:
+        return store_number(option, value, err);
+    case DP_OPTION_CHOICE:
+        if (check_choice(option, value, err) != 0) {
+            return -1;
+        }
+        break;
+    case DP_OPTION_STRING:
+        break;
+    }
+    *(const char **)option->target = value;
+    return 0;
+}
+
+/* argv[*at] is "--name", "--name=value" or "--no-name". */
+static int parse_long(const struct dp_command_line *line, int argc, char **argv, int *at, struct dp_err *err)
+{
+    const char *name = argv[*at] + 2;
+    const size_t length = strcspn(name, "=");
+    const bool has_value = name[length] == '=';
+    const struct dp_option *option = find_long(line, name, length);
+    if (!option && strncmp(name, "no-", 3) == 0) {
+        option = find_long(line, name + 3, length - 3);
+        if (option && option->kind == DP_OPTION_FLAG && !has_value) {
+            *(bool *)option->target = false;
+            return 0;
+        }
+        option = NULL;
+    }
+    if (!option) {
+        char *bare = dp_printf("%.*s", (int)(length < 200 ? length : 200), name);
+        const int rc = unknown_option(line, bare, err);
+        free(bare);
+        return rc;
+    }
+    if (option->kind == DP_OPTION_FLAG && has_value) {
+        return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' takes no value", option->name);
+    }
+    if (option->kind == DP_OPTION_FLAG) {
+        return store(option, NULL, err);
+    }
+    if (!has_value && *at + 1 >= argc) {
+        return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' needs a value", option->name);
+    }
+    return store(option, has_value ? name + length + 1 : argv[++*at], err);
+}
+
+/* argv[*at] is "-abc", "-o", "-oFILE". */
+static int parse_short(const struct dp_command_line *line, int argc, char **argv, int *at, bool *ret_help,
+                       struct dp_err *err)
+{
+    for (const char *letter = argv[*at] + 1; *letter; letter++) {
+        const struct dp_option *option = find_short(line, *letter);
+        if (!option && *letter == 'h') {
+            *ret_help = true;
+            continue;
+        }
+        if (!option) {
+            return dp_err_set(err, DP_EXIT_USAGE, "unknown option '-%c', see --help", *letter);
+        }
+        if (option->kind == DP_OPTION_FLAG) {
+            store(option, NULL, err);
+            continue;
+        }
+        if (!letter[1] && *at + 1 >= argc) {
+            return dp_err_set(err, DP_EXIT_USAGE, "option '-%c' needs a value", *letter);
+        }
+        return store(option, letter[1] ? letter + 1 : argv[++*at], err);
+    }
+    return 0;
+}
+
+int dp_options_parse(const struct dp_command_line *line, int argc, char **argv,
+                     struct dp_strings *ret_operands, bool *ret_help, struct dp_err *err)
+{
+    bool only_operands = false;
+    *ret_help = false;
+    *ret_operands = (struct dp_strings){0};
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        int rc = 0;
+        if (only_operands || word[0] != '-' || word[1] == '\0') {
+            strings_add(ret_operands, word);
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (strcmp(word, "--help") == 0) {
+            *ret_help = true;
+        } else if (word[1] == '-') {
+            rc = parse_long(line, argc, argv, &i, err);
+        } else {
+            rc = parse_short(line, argc, argv, &i, ret_help, err);
+        }
+        if (rc != 0) {
+            free(ret_operands->items);
+            *ret_operands = (struct dp_strings){0};
+            return rc;
+        }
+        if (*ret_help) {
+            break; /* whatever else stands there, the user asked how to write it */
+        }
+    }
+    if (*ret_help) {
+        dp_options_help(line, stdout);
+    }
+    return 0;
+}
+
+/* Prints words from `column` on, in lines of HELP_WIDTH. */
+static void print_wrapped(FILE *out, const char *text, int column)
+{
+    int at = column;
+    while (*text) {
+        const int word = (int)strcspn(text, " ");
+        if (at > column && at + 1 + word > HELP_WIDTH) {
+            fprintf(out, "\n%*s", column, "");
+            at = column;
+        }
+        at += fprintf(out, "%s%.*s", at > column ? " " : "", word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(const struct dp_option *option, FILE *out)
+{
+    char letter[8] = "    ";
+    if (option->letter) {
+        snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+    }
+    const bool flag = option->kind == DP_OPTION_FLAG;
+    const char *argument = option->argument ? option->argument : option->choices ? option->choices : "VALUE";
+    int at = fprintf(out, "  %s--%s%s%s", letter, option->name, flag ? "" : " ", flag ? "" : argument);
+    if (at >= HELP_COLUMN) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - at, "");
+    print_wrapped(out, option->help, HELP_COLUMN);
+}
+
+void dp_options_help(const struct dp_command_line *line, FILE *out)
+{
+    static const struct dp_option help = {DP_OPTION_FLAG, 'h',  "help", NULL, "print this text",
+                                          NULL,           NULL, 0,      0};
+    fprintf(out, "usage: %s\n\n", line->usage);
+    print_wrapped(out, line->summary, 0);
+    fputs("\noptions:\n", out);
+    for (size_t i = 0; i < line->count; i++) {
+        print_option(&line->options[i], out);
+    }
+    print_option(&help, out);
+    if (line->details) {
+        fprintf(out, "\n%s\n", line->details);
+    }
+}
