@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * oneDNN 2.x and 3.x behind one interface. What differs between them is the block at the top and the two
+ * functions that make primitive descriptors; the rest uses calls that both have.
+ */
+#include "probes/cpu/onednn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static dnnl_engine_t engine;
+static dnnl_stream_t stream;
+static dnnl_primitive_attr_t attributes; /* user scratchpad */
+
+static int failed(const char *what, dnnl_status_t status)
+{
+    if (status == dnnl_unimplemented) {
+        return kit_skip("unsupported", "oneDNN has no implementation for %s", what);
+    }
+    return kit_fail("oneDNN failed in %s: %s", what, dnnl_status2str(status));
+}
+
+#define TRY(call, what)                                                                                      \
+    do {                                                                                                     \
+        const dnnl_status_t status_ = (call);                                                                \
+        if (status_ != dnnl_success) {                                                                       \
+            return failed(what, status_);                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+static dnnl_data_type_t data_type(enum kit_dtype dtype)
+{
+    static const dnnl_data_type_t types[KIT_DTYPE_MAX] = {
+        [KIT_F32] = dnnl_f32, [KIT_F16] = dnnl_f16, [KIT_BF16] = dnnl_bf16,
+        [KIT_S8] = dnnl_s8,   [KIT_U8] = dnnl_u8,   [KIT_S32] = dnnl_s32,
+    };
+    return types[dtype];
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+
+onednn_md onednn_md_make(int ndim, const int64_t *dims, enum kit_dtype dtype, dnnl_format_tag_t tag)
+{
+    dnnl_memory_desc_t md = NULL;
+    return dnnl_memory_desc_create_with_tag(&md, ndim, dims, data_type(dtype), tag) == dnnl_success ? md
+                                                                                                    : NULL;
+}
+
+void onednn_md_free(onednn_md md)
+{
+    if (md) {
+        dnnl_memory_desc_destroy(md);
+    }
+}
+
+int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
+                       const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    switch (pass) {
+    case ONEDNN_FORWARD:
+        TRY(dnnl_convolution_forward_primitive_desc_create(
+                ret, engine, dnnl_forward_training, algorithm, t->src, t->weights, NULL, t->dst, w->stride,
+                w->dilation, w->pad_before, w->pad_after, attributes),
+            "forward convolution");
+        break;
+    case ONEDNN_BACKWARD_DATA:
+        TRY(dnnl_convolution_backward_data_primitive_desc_create(
+                ret, engine, algorithm, t->src, t->weights, t->dst, w->stride, w->dilation, w->pad_before,
+                w->pad_after, hint, attributes),
+            "convolution backward data");
+        break;
+    case ONEDNN_BACKWARD_WEIGHTS:
+        TRY(dnnl_convolution_backward_weights_primitive_desc_create(
+                ret, engine, algorithm, t->src, t->weights, NULL, t->dst, w->stride, w->dilation,
+                w->pad_before, w->pad_after, hint, attributes),
+            "convolution backward weights");
+        break;
+    }
+    return KIT_OK;
+}
+
+int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
+                   const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    if (pass == ONEDNN_FORWARD) {
+        TRY(dnnl_pooling_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, t->src,
+                                                       t->dst, w->stride, w->kernel, w->dilation,
+                                                       w->pad_before, w->pad_after, attributes),
+            "forward pooling");
+    } else {
+        TRY(dnnl_pooling_backward_primitive_desc_create(ret, engine, algorithm, t->src, t->dst, w->stride,
+                                                        w->kernel, w->dilation, w->pad_before, w->pad_after,
+                                                        hint, attributes),
+            "pooling backward");
+    }
+    return KIT_OK;
+}
+
+#else
+
+onednn_md onednn_md_make(int ndim, const int64_t *dims, enum kit_dtype dtype, dnnl_format_tag_t tag)
+{
+    dnnl_memory_desc_t *md = malloc(sizeof(*md));
+    if (md && dnnl_memory_desc_init_by_tag(md, ndim, dims, data_type(dtype), tag) == dnnl_success) {
+        return md;
+    }
+    free(md);
+    return NULL;
+}
+
+void onednn_md_free(onednn_md md)
+{
+    free(md);
+}
+
+int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
+                       const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    static const char *const names[] = {"forward convolution", "convolution backward data",
+                                        "convolution backward weights"};
+    dnnl_convolution_desc_t desc;
+    dnnl_status_t status = dnnl_success;
+    switch (pass) {
+    case ONEDNN_FORWARD:
+        status = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, algorithm, t->src,
+                                                            t->weights, NULL, t->dst, w->stride, w->dilation,
+                                                            w->pad_before, w->pad_after);
+        break;
+    case ONEDNN_BACKWARD_DATA:
+        status = dnnl_dilated_convolution_backward_data_desc_init(&desc, algorithm, t->src, t->weights,
+                                                                  t->dst, w->stride, w->dilation,
+                                                                  w->pad_before, w->pad_after);
+        break;
+    case ONEDNN_BACKWARD_WEIGHTS:
+        status = dnnl_dilated_convolution_backward_weights_desc_init(&desc, algorithm, t->src, t->weights,
+                                                                     NULL, t->dst, w->stride, w->dilation,
+                                                                     w->pad_before, w->pad_after);
+        break;
+    }
+    TRY(status, names[pass]);
+    TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), names[pass]);
+    return KIT_OK;
+}
+
+int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
+                   const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    const char *name = pass == ONEDNN_FORWARD ? "forward pooling" : "pooling backward";
+    dnnl_pooling_v2_desc_t desc;
+    if (pass == ONEDNN_FORWARD) {
+        TRY(dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_training, algorithm, t->src, t->dst,
+                                              w->stride, w->kernel, w->dilation, w->pad_before, w->pad_after),
+            name);
+    } else {
+        TRY(dnnl_pooling_v2_backward_desc_init(&desc, algorithm, t->src, t->dst, w->stride, w->kernel,
+                                               w->dilation, w->pad_before, w->pad_after),
+            name);
+    }
+    TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), name);
+    return KIT_OK;
+}
+
+#endif
+
+int onednn_open(void)
+{
+    TRY(dnnl_engine_create(&engine, dnnl_cpu, 0), "engine creation");
+    TRY(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "stream creation");
+    TRY(dnnl_primitive_attr_create(&attributes), "attribute creation");
+    TRY(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user), "scratchpad mode");
+    return KIT_OK;
+}
+
+int onednn_libraries(struct kit_library *ret, int max)
+{
+    const dnnl_version_t *version = dnnl_version();
+    if (max < 1) {
+        return 0;
+    }
+    ret[0] = (struct kit_library){.role = "onednn"};
+    snprintf(ret[0].name, sizeof(ret[0].name), "oneDNN");
+    snprintf(ret[0].version, sizeof(ret[0].version), "%d.%d.%d", version->major, version->minor,
+             version->patch);
+    snprintf(ret[0].config, sizeof(ret[0].config), "effective isa 0x%x",
+             (unsigned)dnnl_get_effective_cpu_isa());
+    kit_path_of((const void *)dnnl_version, ret[0].path, sizeof(ret[0].path));
+    return 1;
+}
+
+void onednn_tensors_free(struct onednn_tensors *tensors)
+{
+    onednn_md_free(tensors->src);
+    onednn_md_free(tensors->weights);
+    onednn_md_free(tensors->dst);
+    *tensors = (struct onednn_tensors){0};
+}
+
+size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query)
+{
+    const onednn_const_md md = dnnl_primitive_desc_query_md(descriptor, query, 0);
+    return md ? dnnl_memory_desc_get_size(md) : 0;
+}
+
+static int add_argument(struct onednn_call *call, int arg, dnnl_query_t query, int operand, size_t offset)
+{
+    const onednn_const_md md = dnnl_primitive_desc_query_md(call->descriptor, query, 0);
+    if (!md || call->count == ONEDNN_MAX_ARGS) {
+        return kit_fail("oneDNN argument %d of the primitive cannot be bound", arg);
+    }
+    struct onednn_arg *bound = &call->args[call->count];
+    TRY(dnnl_memory_create(&bound->memory, md, engine, DNNL_MEMORY_NONE), "memory creation");
+    bound->arg = arg;
+    bound->operand = operand;
+    bound->offset = offset;
+    call->count++;
+    return KIT_OK;
+}
+
+int onednn_bind(struct onednn_call *call, int arg, dnnl_query_t query, int operand, struct kit_prepared *ret)
+{
+    ret->native_bytes[operand] = onednn_query_bytes(call->descriptor, query);
+    return add_argument(call, arg, query, operand, 0);
+}
+
+int onednn_bind_internal(struct onednn_call *call, int arg, dnnl_query_t query, size_t offset)
+{
+    return add_argument(call, arg, query, ONEDNN_WORKSPACE, offset);
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t onednn_reserve(struct kit_prepared *ret, size_t bytes)
+{
+    const size_t offset = round_up(ret->workspace_bytes);
+    ret->workspace_bytes = offset + bytes;
+    return offset;
+}
+
+/* "jit:avx512_core"; two primitives of one operation are joined by " + ". */
+static void name_implementation(const struct onednn_call *call, struct kit_prepared *ret)
+{
+    const char *name = "";
+    dnnl_primitive_desc_query(call->descriptor, dnnl_query_impl_info_str, 0, &name);
+    const size_t length = strlen(ret->chosen);
+    snprintf(ret->chosen + length, sizeof(ret->chosen) - length, "%s%s", length ? " + " : "", name);
+}
+
+int onednn_finish(struct onednn_call *call, struct kit_prepared *ret)
+{
+    const size_t scratchpad = onednn_query_bytes(call->descriptor, dnnl_query_scratchpad_md);
+    if (scratchpad > 0) {
+        const int rc = onednn_bind_internal(call, DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md,
+                                            onednn_reserve(ret, scratchpad));
+        if (rc != KIT_OK) {
+            return rc;
+        }
+    }
+    TRY(dnnl_primitive_create(&call->primitive, call->descriptor), "primitive creation");
+    name_implementation(call, ret);
+    return KIT_OK;
+}
+
+int onednn_execute(struct onednn_call *call, const struct kit_buffers *buffers)
+{
+    dnnl_exec_arg_t args[ONEDNN_MAX_ARGS];
+    for (int i = 0; i < call->count; i++) {
+        const struct onednn_arg *bound = &call->args[i];
+        void *data = bound->operand == ONEDNN_WORKSPACE ? (char *)buffers->workspace + bound->offset
+                                                        : buffers->data[bound->operand];
+        TRY(dnnl_memory_set_data_handle(bound->memory, data), "setting a buffer");
+        args[i] = (dnnl_exec_arg_t){bound->arg, bound->memory};
+    }
+    TRY(dnnl_primitive_execute(call->primitive, stream, call->count, args), "execution");
+    TRY(dnnl_stream_wait(stream), "waiting for the stream");
+    return KIT_OK;
+}
+
+void onednn_release(struct onednn_call *call)
+{
+    for (int i = 0; i < call->count; i++) {
+        dnnl_memory_destroy(call->args[i].memory);
+    }
+    if (call->primitive) {
+        dnnl_primitive_destroy(call->primitive);
+    }
+    if (call->descriptor) {
+        dnnl_primitive_desc_destroy(call->descriptor);
+    }
+    *call = (struct onednn_call){0};
+}
+
+static int reorder(onednn_const_md from_md, const void *from, onednn_const_md to_md, void *to)
+{
+    struct onednn_call call = {0};
+    dnnl_memory_t memory[2] = {NULL, NULL};
+    void *source;
+    memcpy(&source, &from,
+           sizeof(source)); /* oneDNN takes no pointer to const data; it only reads this one */
+    TRY(dnnl_reorder_primitive_desc_create(&call.descriptor, from_md, engine, to_md, engine, NULL),
+        "reorder");
+    dnnl_status_t status = dnnl_primitive_create(&call.primitive, call.descriptor);
+    if (status == dnnl_success) {
+        status = dnnl_memory_create(&memory[0], from_md, engine, source);
+    }
+    if (status == dnnl_success) {
+        status = dnnl_memory_create(&memory[1], to_md, engine, to);
+    }
+    if (status == dnnl_success) {
+        const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, memory[0]}, {DNNL_ARG_TO, memory[1]}};
+        status = dnnl_primitive_execute(call.primitive, stream, 2, args);
+    }
+    if (status == dnnl_success) {
+        status = dnnl_stream_wait(stream);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (memory[i]) {
+            dnnl_memory_destroy(memory[i]);
+        }
+    }
+    onednn_release(&call);
+    return status == dnnl_success ? KIT_OK : failed("reorder", status);
+}
+
+static onednn_const_md native_md(const struct onednn_call *call, int operand)
+{
+    for (int i = 0; i < call->count; i++) {
+        onednn_const_md md = NULL;
+        if (call->args[i].operand == operand &&
+            dnnl_memory_get_memory_desc(call->args[i].memory, &md) == dnnl_success) {
+            return md;
+        }
+    }
+    return NULL;
+}
+
+int onednn_permute(struct onednn_call *call, int operand, onednn_const_md plain, const void *from, void *to,
+                   bool to_native)
+{
+    const onednn_const_md native = native_md(call, operand);
+    if (!native) {
+        return kit_fail("operand %d has no oneDNN layout", operand);
+    }
+    return to_native ? reorder(plain, from, native, to) : reorder(native, from, plain, to);
+}

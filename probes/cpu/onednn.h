@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * oneDNN for the probes that link it: one engine and stream per process, memory descriptors, and one prepared
+ * primitive with its operands bound. This file and its .c are the only place that knows whether oneDNN is 2.x
+ * (descriptors are structs, operation descriptors exist) or 3.x (opaque handles, none).
+ * Thread rule: everything from the program's one thread; oneDNN's own threads are OpenMP's.
+ * Source of the calls: oneDNN developer guide 2.6 and 3.7, C API.
+ */
+#ifndef PROBES_CPU_ONEDNN_H
+#define PROBES_CPU_ONEDNN_H
+
+#include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <stdint.h>
+
+#include "probes/kit/op.h"
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef dnnl_memory_desc_t onednn_md;
+typedef const_dnnl_memory_desc_t onednn_const_md;
+#else
+typedef dnnl_memory_desc_t *onednn_md;
+typedef const dnnl_memory_desc_t *onednn_const_md;
+#endif
+
+/* The functions of struct kit_program. */
+int onednn_open(void);
+int onednn_libraries(struct kit_library *ret, int max);
+
+/* A descriptor of `ndim` logical extents in one of oneDNN's layouts; dnnl_format_tag_any leaves the layout to
+ * the library. NULL when oneDNN refuses. Owned: onednn_md_free. */
+onednn_md onednn_md_make(int ndim, const int64_t *dims, enum kit_dtype dtype, dnnl_format_tag_t tag);
+void onednn_md_free(onednn_md md);
+
+/* Windows of a convolution or pooling, by spatial dimension (height, width). Dilation 0 is none, as in
+ * oneDNN. */
+struct onednn_window {
+    dnnl_dims_t stride, dilation, pad_before, pad_after;
+    dnnl_dims_t kernel; /* pooling only */
+};
+
+/* Descriptors of one operation's tensors, in the roles of a forward pass; diff_* share the slot of their
+ * tensor. */
+struct onednn_tensors {
+    onednn_md src, weights, dst;
+};
+void onednn_tensors_free(struct onednn_tensors *tensors);
+
+enum onednn_pass { ONEDNN_FORWARD, ONEDNN_BACKWARD_DATA, ONEDNN_BACKWARD_WEIGHTS };
+
+/* Primitive descriptors. `hint` is the forward one of a backward pass, else NULL. The scratchpad is the
+ * user's, so that the kit can poison it. KIT_SKIPPED "unsupported" when no implementation fits. */
+int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *tensors,
+                       const struct onednn_window *window, dnnl_primitive_desc_t hint,
+                       dnnl_primitive_desc_t *ret);
+int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *tensors,
+                   const struct onednn_window *window, dnnl_primitive_desc_t hint,
+                   dnnl_primitive_desc_t *ret);
+
+#define ONEDNN_MAX_ARGS 8
+#define ONEDNN_WORKSPACE (-1) /* instead of an operand's number: a place in the kit's workspace */
+
+/* A primitive ready to run. Set `descriptor`, bind, finish; then execute often and release once. */
+struct onednn_call {
+    dnnl_primitive_desc_t descriptor;
+    dnnl_primitive_t primitive;
+    int count;
+    struct onednn_arg {
+        int arg;       /* DNNL_ARG_SRC, ... */
+        int operand;   /* the kit's operand number or ONEDNN_WORKSPACE */
+        size_t offset; /* bytes into the workspace */
+        dnnl_memory_t memory;
+    } args[ONEDNN_MAX_ARGS];
+};
+
+/* Bytes of a tensor as the primitive descriptor wants it; 0: it needs none. */
+size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query);
+/* Sets aside bytes of the kit's workspace, 64-byte aligned; returns their offset. */
+size_t onednn_reserve(struct kit_prepared *ret, size_t bytes);
+/* Binds an argument in the layout that the primitive descriptor asks for (`query`: dnnl_query_src_md, ...) to
+ * an operand, whose native_bytes it sets, or to a place in the workspace. */
+int onednn_bind(struct onednn_call *call, int arg, dnnl_query_t query, int operand, struct kit_prepared *ret);
+int onednn_bind_internal(struct onednn_call *call, int arg, dnnl_query_t query, size_t offset);
+/* Creates the primitive, puts its scratchpad into the workspace and adds the implementation's name to
+ * ret->chosen. */
+int onednn_finish(struct onednn_call *call, struct kit_prepared *ret);
+int onednn_execute(struct onednn_call *call, const struct kit_buffers *buffers);
+void onednn_release(struct onednn_call *call);
+
+/* Copies between a plain layout and the primitive's own one: a pure permutation plus padding. */
+int onednn_permute(struct onednn_call *call, int operand, onednn_const_md plain, const void *from, void *to,
+                   bool to_native);
+
+#endif
