@@ -13,6 +13,9 @@
 #include "suite/plan/plan.h"
 #include "suite/run/runner.h"
 
+/* How often a finding may be tried again, in a new process each time, before it counts as unconfirmed. */
+#define DP_RETEST_ROUNDS 3
+
 enum dp_observed { DP_REPEATS, DP_VARIES, DP_WRONG, DP_ERROR, DP_UNTESTED, DP_SKIPPED, DP_OBSERVED_MAX };
 
 struct dp_judged {
@@ -23,15 +26,15 @@ struct dp_judged {
     size_t broken;      /* guarantees broken */
     bool controls_good; /* every control that ran behaved; a control that should vary and did not is not
                            counted here */
-    bool unconfirmed; /* a case is untested: its difference was seen once and not again in new processes */
+    bool unconfirmed;   /* a case is untested: its difference was seen once and not again in new processes */
     bool insensitive;   /* a backend whose controls cannot vary */
     size_t *suspects;   /* case indices whose finding wants confirmation in a new process */
     size_t suspect_count;
 };
 
 /* `confirmed_rounds`: how many retests the answers hold (0 on the first pass). With rounds left, a case that
- * looks broken or wrong stands in `suspects`; after the last one a difference that never came again is
- * `untested`. */
+ * looks broken or wrong stands in `suspects` and is `untested` until the difference is seen again; after the
+ * last one (DP_RETEST_ROUNDS) it stays so. */
 void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int confirmed_rounds,
               struct dp_judged *ret);
 void dp_judged_free(struct dp_judged *judged);
@@ -59,5 +62,7 @@ struct dp_verdict {
 };
 /* Precedence: signal, 64, 65, 2 (control, stack, --require, report), 1, 2 (error, insensitive), 77, 0. */
 int dp_exit_code(const struct dp_verdict *verdict);
+/* The rule that decided, in words, for the report's measurements.exit.reason. Static. */
+const char *dp_exit_reason(const struct dp_verdict *verdict);
 
 #endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One entry of measurements.cases[]: the evidence behind a result, which moves from run to run. Rates are per
+ * run, pooled over the seeds.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/digest.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/judge/facts.h"
+
+/* Sums over the (seed, set) of repeat or fresh. */
+struct tally {
+    size_t runs, comparisons, distinct, of, mismatches, seeds, seeds_varied;
+};
+
+static json_t *tally_json(const struct tally *tally)
+{
+    json_t *axis = json_object();
+    json_object_set_new(axis, "runs", json_integer((json_int_t)tally->runs));
+    json_object_set_new(axis, "comparisons", json_integer((json_int_t)tally->comparisons));
+    json_object_set_new(axis, "distinct", json_integer((json_int_t)tally->distinct));
+    json_object_set_new(axis, "of", json_integer((json_int_t)tally->of));
+    json_object_set_new(axis, "mismatches", json_integer((json_int_t)tally->mismatches));
+    json_object_set_new(axis, "seeds", json_integer((json_int_t)tally->seeds));
+    json_object_set_new(axis, "seeds_varied", json_integer((json_int_t)tally->seeds_varied));
+    if (tally->mismatches == 0) {
+        json_object_set_new(axis, "bound", json_real(dp_zero_bound(tally->comparisons)));
+    } else {
+        double low, high;
+        dp_clopper_pearson(tally->mismatches, tally->comparisons, &low, &high);
+        json_object_set_new(axis, "interval", json_pack("[ff]", low, high));
+    }
+    return axis;
+}
+
+static void add_to_tally(struct tally *tally, size_t runs, size_t distinct, size_t mismatches)
+{
+    tally->runs += runs;
+    tally->comparisons += runs - 1;
+    tally->mismatches += mismatches;
+    tally->seeds++;
+    tally->seeds_varied += distinct > 1;
+    if (distinct > tally->distinct) {
+        tally->distinct = distinct;
+        tally->of = runs;
+    }
+}
+
+static json_t *measure_repeat(const struct dp_view *view)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (dp_fact_is_base(fact) && fact->kind == DP_FACT_OBSERVATION) {
+            add_to_tally(&tally, (size_t)fact->request->runs, fact->distinct, fact->mismatches);
+        }
+    }
+    return tally.seeds > 0 ? tally_json(&tally) : NULL;
+}
+
+static bool is_fresh(const struct dp_fact *fact)
+{
+    return fact->kind == DP_FACT_OBSERVATION && fact->request->retest == 0 &&
+           strcmp(fact->request->axis, "fresh") == 0;
+}
+
+/* The processes of one seed beside its base observation: how many distinct results, how many unlike it. */
+static void tally_fresh(const struct dp_view *view, const struct dp_fact *base, struct tally *tally)
+{
+    const struct dp_fact **seen = dp_alloc(view->count + 1, sizeof(*seen));
+    size_t seen_count = 0, runs = 1, mismatches = 0;
+    seen[seen_count++] = base;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (!is_fresh(fact) || dp_base_of(view, fact) != base) {
+            continue;
+        }
+        bool known = false;
+        for (size_t k = 0; k < seen_count && !known; k++) {
+            known = dp_same_bits(seen[k], fact);
+        }
+        if (!known) {
+            seen[seen_count++] = fact;
+        }
+        runs++;
+        mismatches += !dp_same_bits(base, fact);
+    }
+    if (runs > 1) {
+        add_to_tally(tally, runs, seen_count, mismatches);
+    }
+    free(seen);
+}
+
+static json_t *measure_fresh(const struct dp_view *view)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < view->count; i++) {
+        if (dp_fact_is_base(view->facts[i]) && view->facts[i]->kind == DP_FACT_OBSERVATION) {
+            tally_fresh(view, view->facts[i], &tally);
+        }
+    }
+    return tally.seeds > 0 ? tally_json(&tally) : NULL;
+}
+
+/* One digest for all outputs: its own where there is one, else that over "name digest" lines. */
+static json_t *setting_digest(const struct dp_fact *fact)
+{
+    const json_t *outputs = json_object_get(fact->answer, "outputs");
+    struct dp_text lines = DP_TEXT((size_t)1 << 20);
+    char hex[DP_SHA256_HEX];
+    for (size_t i = 0; i < json_array_size(outputs); i++) {
+        const json_t *output = json_array_get(outputs, i);
+        const json_t *class = json_array_get(json_object_get(output, "classes"), 0);
+        if (json_array_size(outputs) == 1) {
+            return json_string(dp_json_string(class, "sha256", ""));
+        }
+        dp_text_printf(&lines, "%s %s\n", dp_json_string(output, "name", ""),
+                       dp_json_string(class, "sha256", ""));
+    }
+    dp_sha256_hex(lines.data, lines.length, hex);
+    dp_text_free(&lines);
+    return json_string(hex);
+}
+
+static json_t *setting_json(const struct dp_view *view, const struct dp_fact *fact)
+{
+    json_t *setting = json_object();
+    char *seed = dp_seed_name(view->plan, fact->request->seed_index);
+    const bool observed = fact->kind == DP_FACT_OBSERVATION;
+    json_object_set_new(setting, "setting", json_string(fact->request->setting));
+    json_object_set_new(setting, "seed", json_string(seed));
+    json_object_set_new(setting, "repeats", json_boolean(observed && fact->distinct == 1));
+    json_object_set_new(setting, "sha256",
+                        observed && fact->distinct == 1 ? setting_digest(fact) : json_null());
+    if (observed) {
+        json_object_set_new(setting, "runs", json_integer(fact->request->runs));
+        json_object_set_new(setting, "distinct", json_integer((json_int_t)fact->distinct));
+    } else {
+        char *why = fact->kind == DP_FACT_MISSING
+                        ? dp_strdup("interrupted")
+                        : dp_printf("%s: %s", fact->reason, fact->text[0] ? fact->text : "no text");
+        json_object_set_new(setting, "dropped", json_string(why));
+        free(why);
+    }
+    free(seed);
+    return setting;
+}
+
+static json_t *measure_settings(const struct dp_view *view, const char *axis)
+{
+    json_t *settings = json_array();
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (fact->request->retest == 0 && strcmp(fact->request->axis, axis) == 0) {
+            json_array_append_new(settings, setting_json(view, fact));
+        }
+    }
+    if (json_array_size(settings) == 0) {
+        json_decref(settings);
+        return NULL;
+    }
+    /* A product is confounded where its first factor is: that one is compared among its settings. */
+    char *factor = dp_strdup(axis);
+    factor[strcspn(factor, "*")] = '\0';
+    const struct dp_moved moved = dp_axis_moved(view, factor, 0);
+    free(factor);
+    return json_pack("{soso}", "settings", settings, "confounded",
+                     json_boolean(moved.observed > 0 && moved.comparable == 0));
+}
+
+static json_t *measure_axes(const struct dp_view *view)
+{
+    json_t *axes = json_object();
+    for (size_t i = 0; i < view->count; i++) {
+        const char *axis = view->facts[i]->request->axis;
+        if (view->facts[i]->request->retest > 0 || json_object_get(axes, axis)) {
+            continue;
+        }
+        json_t *value = strcmp(axis, "repeat") == 0  ? measure_repeat(view)
+                        : strcmp(axis, "fresh") == 0 ? measure_fresh(view)
+                                                     : measure_settings(view, axis);
+        if (value) {
+            json_object_set_new(axes, axis, value);
+        }
+    }
+    return axes;
+}
+
+static const json_t *classes_of(const struct dp_fact *fact)
+{
+    return json_object_get(fact->most, "classes");
+}
+
+/* The observation with most distinct outputs, at the base setting before others. */
+static const struct dp_fact *worst_fact(const struct dp_view *view)
+{
+    const struct dp_fact *worst = NULL;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (fact->kind != DP_FACT_OBSERVATION || fact->distinct < 2) {
+            continue;
+        }
+        const bool base = dp_fact_is_base(fact), worst_base = worst && dp_fact_is_base(worst);
+        if (!worst || (base && !worst_base) || (base == worst_base && fact->distinct > worst->distinct)) {
+            worst = fact;
+        }
+    }
+    return worst;
+}
+
+/* In every observation that varied, the first run alone was unlike all others. */
+static bool first_call_differs(const struct dp_view *view)
+{
+    size_t varied = 0, first = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (!dp_fact_is_base(fact) || fact->kind != DP_FACT_OBSERVATION || fact->distinct < 2) {
+            continue;
+        }
+        const json_t *class = json_array_get(classes_of(fact), 0);
+        varied++;
+        first += fact->request->runs > 2 && fact->distinct == 2 && dp_json_int(class, "first_run", -1) == 0 &&
+                 dp_json_int(class, "runs", 0) == 1;
+    }
+    return varied > 0 && first == varied;
+}
+
+static const struct {
+    const char *key;
+    json_type type; /* JSON_REAL: any number */
+} mismatch_members[] = {
+    {"runs", JSON_INTEGER}, {"output", JSON_STRING},       {"elements", JSON_INTEGER},
+    {"of", JSON_INTEGER},   {"max_ulp", JSON_STRING},      {"max_abs", JSON_REAL},
+    {"max_rel", JSON_REAL}, {"first_index", JSON_INTEGER}, {"kind", JSON_STRING},
+};
+
+/* The members of a program's mismatch that the report knows; others would not fit its schema. */
+static json_t *mismatch_json(const json_t *mismatch)
+{
+    if (!json_is_object(mismatch)) {
+        return NULL;
+    }
+    json_t *copy = json_object();
+    for (size_t i = 0; i < sizeof(mismatch_members) / sizeof(mismatch_members[0]); i++) {
+        json_t *value = json_object_get(mismatch, mismatch_members[i].key);
+        const bool fits = mismatch_members[i].type == JSON_REAL
+                              ? json_is_number(value) && json_number_value(value) >= 0
+                              : value && json_typeof(value) == mismatch_members[i].type;
+        const bool negative = json_is_integer(value) && json_integer_value(value) < 0;
+        if (fits && !negative) {
+            json_object_set(copy, mismatch_members[i].key, value);
+        }
+    }
+    return copy;
+}
+
+static void add_worst(const struct dp_view *view, json_t *entry)
+{
+    const struct dp_fact *worst = worst_fact(view);
+    if (!worst) {
+        return;
+    }
+    json_t *classes = json_array();
+    for (size_t i = 0; i < json_array_size(classes_of(worst)); i++) {
+        const json_t *class = json_array_get(classes_of(worst), i);
+        json_array_append_new(classes, json_pack("{sOsOsO}", "sha256", json_object_get(class, "sha256"),
+                                                 "runs", json_object_get(class, "runs"), "first_run",
+                                                 json_object_get(class, "first_run")));
+    }
+    char *seed = dp_seed_name(view->plan, worst->request->seed_index);
+    json_object_set_new(entry, "classes", classes);
+    json_object_set_new(entry, "worst",
+                        json_pack("{ss ss ss ss ss}", "seed", seed, "set", worst->request->set, "axis",
+                                  worst->request->axis, "setting", worst->request->setting, "output",
+                                  dp_json_string(worst->most, "name", "")));
+    json_t *mismatch = mismatch_json(json_object_get(worst->answer, "mismatch"));
+    if (mismatch) {
+        json_object_set_new(entry, "mismatch", mismatch);
+    }
+    free(seed);
+}
+
+/* What the first base request says of times and threads, and the seconds that all requests took together. */
+static void add_times(const struct dp_view *view, json_t *entry)
+{
+    static const char *const keys[] = {"first_ns", "min_ns", "mean_ns"};
+    double seconds = 0.0;
+    bool first = true;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (fact->kind != DP_FACT_OBSERVATION) {
+            continue;
+        }
+        const json_t *time = json_object_get(fact->answer, "time");
+        seconds += dp_json_number(time, "mean_ns", 0.0) * 1e-9 * fact->request->runs;
+        if (!first || !dp_fact_is_base(fact)) {
+            continue;
+        }
+        first = false;
+        json_t *copy = json_object();
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+            const double value = dp_json_number(time, keys[k], -1.0);
+            if (value >= 0.0 && value < 9e15) {
+                json_object_set_new(copy, keys[k], json_integer((json_int_t)value));
+            }
+        }
+        json_object_set_new(entry, "time", copy);
+        const json_int_t threads = dp_json_int(fact->answer, "threads", 0);
+        if (threads > 0) {
+            json_object_set_new(entry, "threads", json_integer(threads));
+        }
+    }
+    json_object_set_new(entry, "seconds", json_real(seconds >= 0.0 && seconds < 1e12 ? seconds : 0.0));
+}
+
+static void add_error(const struct dp_view *view, json_t *entry)
+{
+    double bound = -1.0;
+    const struct dp_fact *error = NULL;
+    size_t retests = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        retests += fact->request->retest > 0 && fact->kind != DP_FACT_MISSING;
+        if (!dp_fact_is_base(fact)) {
+            continue;
+        }
+        error = !error && fact->kind == DP_FACT_ERROR ? fact : error;
+        if (fact->kind == DP_FACT_OBSERVATION && strcmp(fact->request->set, "wide") != 0) {
+            bound = fact->error_over_bound > bound ? fact->error_over_bound : bound;
+        }
+    }
+    if (bound >= 0.0) {
+        json_object_set_new(entry, "error_over_bound", json_real(bound));
+    }
+    if (retests > 0) {
+        json_object_set_new(entry, "retests", json_integer((json_int_t)retests));
+    }
+    if (error) {
+        json_t *copy = json_pack("{ssss}", "reason", error->reason, "text", error->text);
+        const char *log = dp_json_string(error->answer, "log", NULL);
+        if (log) {
+            json_object_set_new(copy, "log", json_string(log));
+        }
+        json_object_set_new(entry, "error", copy);
+    }
+}
+
+json_t *dp_measure_json(const struct dp_view *view)
+{
+    json_t *entry = json_object();
+    json_object_set_new(entry, "case", json_string(view->item->id));
+    json_object_set_new(entry, "axes", measure_axes(view));
+    json_object_set_new(entry, "first_call_differs", json_boolean(first_call_differs(view)));
+    add_worst(view, entry);
+    add_times(view, entry);
+    add_error(view, entry);
+    return entry;
+}

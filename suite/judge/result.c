@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One entry of body.results[]. It holds only what two runs with one seed on one stack have in common: the
+ * bits of a case that repeats, never the counts of one that varies.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/judge/facts.h"
+
+static const char *const observed_names[DP_OBSERVED_MAX] = {
+    [DP_REPEATS] = "repeats", [DP_VARIES] = "varies",     [DP_WRONG] = "wrong",
+    [DP_ERROR] = "error",     [DP_UNTESTED] = "untested", [DP_SKIPPED] = "skipped",
+};
+
+const char *dp_observed_name(enum dp_observed observed)
+{
+    return observed_names[observed];
+}
+
+static json_t *guarantee_json(const struct dp_view *view, const struct dp_found *found)
+{
+    const json_t *guarantee = json_object_get(view->item->json, "guarantee");
+    json_t *copy = json_object();
+    json_object_set_new(copy, "level", json_string(dp_json_string(guarantee, "level", "unstated")));
+    json_object_set_new(copy, "source", json_string(dp_json_string(guarantee, "source", "")));
+    if (found->status) {
+        json_object_set_new(copy, "status", json_string(found->status));
+    }
+    return copy;
+}
+
+static json_t *axes_not_measured(const struct dp_view *view, const struct dp_found *found)
+{
+    json_t *axes = json_array();
+    for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
+        const char *axis = dp_axes[i].name;
+        if (strcmp(axis, "repeat") == 0 ||
+            (!dp_case_covers(view->item, axis) && !dp_case_invariant(view->item, axis))) {
+            continue;
+        }
+        const struct dp_moved moved = dp_axis_moved(view, axis, 0);
+        const bool confounded = found->observed == DP_REPEATS && moved.comparable == 0;
+        if (moved.observed == 0 || confounded) {
+            json_array_append_new(axes, json_string(axis));
+        }
+    }
+    return axes;
+}
+
+static json_t *axes_sensitive_to(const struct dp_view *view)
+{
+    json_t *axes = json_array();
+    for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
+        const char *axis = dp_axes[i].name;
+        if (strcmp(axis, "repeat") != 0 && !dp_case_covers(view->item, axis) &&
+            dp_axis_moved(view, axis, 0).moved) {
+            json_array_append_new(axes, json_string(axis));
+        }
+    }
+    return axes;
+}
+
+static void add_outputs(const struct dp_view *view, const struct dp_fact *fact, json_t *ret_outputs)
+{
+    char *seed = dp_seed_name(view->plan, fact->request->seed_index);
+    size_t i;
+    json_t *output;
+    json_array_foreach(json_object_get(fact->answer, "outputs"), i, output)
+    {
+        const json_t *class = json_array_get(json_object_get(output, "classes"), 0);
+        json_t *copy = json_object();
+        json_object_set(copy, "name", json_object_get(output, "name"));
+        json_object_set(copy, "dtype", json_object_get(output, "dtype"));
+        json_object_set_new(copy, "shape", json_deep_copy(json_object_get(output, "shape")));
+        json_object_set_new(copy, "seed", json_string(seed));
+        json_object_set_new(copy, "set", json_string(fact->request->set));
+        json_object_set(copy, "sha256", json_object_get(class, "sha256"));
+        json_array_append_new(ret_outputs, copy);
+    }
+    free(seed);
+}
+
+static json_t *base_outputs(const struct dp_view *view)
+{
+    json_t *outputs = json_array();
+    for (size_t i = 0; i < view->count; i++) {
+        if (dp_fact_is_base(view->facts[i])) {
+            add_outputs(view, view->facts[i], outputs);
+        }
+    }
+    return outputs;
+}
+
+/* What the library chose at the base setting, if it chose the same everywhere: a choice that moves without
+ * moving bits is none of the body's business. */
+static const char *common_choice(const struct dp_view *view)
+{
+    const char *choice = NULL;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        const bool base = dp_fact_is_base(fact) || strcmp(fact->request->axis, "fresh") == 0;
+        if (!base || fact->kind != DP_FACT_OBSERVATION) {
+            continue;
+        }
+        const char *chosen = dp_json_string(fact->answer, "chosen", NULL);
+        if (!chosen || (choice && strcmp(choice, chosen) != 0)) {
+            return NULL;
+        }
+        choice = chosen;
+    }
+    return choice;
+}
+
+static void add_repeating(const struct dp_view *view, json_t *result)
+{
+    const char *chosen = common_choice(view);
+    json_object_set_new(result, "sensitive_to", axes_sensitive_to(view));
+    json_object_set_new(result, "outputs", base_outputs(view));
+    if (chosen) {
+        json_object_set_new(result, "chosen", json_string(chosen));
+    }
+}
+
+static void add_ran(const struct dp_view *view, const struct dp_found *found, json_t *result)
+{
+    json_t *remedy = json_object_get(view->item->json, "remedy");
+    json_object_set_new(result, "not_measured", axes_not_measured(view, found));
+    json_object_set_new(result, "checked", json_string(view->full ? "full" : "bits"));
+    if (found->difference) {
+        json_object_set_new(result, "difference", json_string(found->difference));
+    }
+    if (json_object_size(remedy) > 0) {
+        json_object_set_new(result, "remedy", json_deep_copy(remedy));
+    }
+    if (found->observed == DP_REPEATS) {
+        add_repeating(view, result);
+    }
+}
+
+json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found)
+{
+    json_t *result = json_object();
+    json_object_set_new(result, "case", json_string(view->item->id));
+    json_object_set_new(result, "backend", json_string(view->item->backend));
+    json_object_set_new(result, "family", json_string(view->item->family));
+    json_object_set_new(result, "observed", json_string(dp_observed_name(found->observed)));
+    json_object_set_new(result, "guarantee", guarantee_json(view, found));
+    if (found->reason) {
+        json_object_set_new(result, "reason", json_string(found->reason));
+    }
+    if (found->text && found->text[0]) {
+        json_object_set_new(result, "text", json_string(found->text));
+    }
+    if (found->status) {
+        add_ran(view, found, result);
+    }
+    return result;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Statistics of repeat-and-compare: how large the rate of a difference may still be after n comparisons of
+ * which k differed. Exact limits, by bisection on the regularised incomplete beta function.
+ */
+#include <math.h>
+
+#include "suite/judge/judge.h"
+
+#define ALPHA 0.05
+
+double dp_zero_bound(size_t comparisons)
+{
+    if (comparisons == 0) {
+        return 1.0;
+    }
+    return -expm1(log(ALPHA) / (double)comparisons);
+}
+
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by the modified Lentz method;
+ * converges in O(sqrt(max(a, b))) steps for x below the mean. */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1.0;
+    double d = 1.0 - (a + b) * x / (a + 1.0);
+    d = 1.0 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int m = 1; m <= 100000; m++) {
+        const double twice = 2.0 * m;
+        const double terms[2] = {
+            m * (b - m) * x / ((a + twice - 1.0) * (a + twice)),
+            -(a + m) * (a + b + m) * x / ((a + twice) * (a + twice + 1.0)),
+        };
+        double step = 1.0;
+        for (int i = 0; i < 2; i++) {
+            d = 1.0 + terms[i] * d;
+            c = 1.0 + terms[i] / c;
+            d = 1.0 / (fabs(d) < tiny ? tiny : d);
+            c = fabs(c) < tiny ? tiny : c;
+            step = d * c;
+            value *= step;
+        }
+        if (fabs(step - 1.0) < 1e-15) {
+            break;
+        }
+    }
+    return value;
+}
+
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+/* I_x(a, b), the chance that a Beta(a, b) variable is at most x. */
+static double beta_cumulative(double a, double b, double x)
+{
+    if (x <= 0.0 || x >= 1.0) {
+        return x <= 0.0 ? 0.0 : 1.0;
+    }
+    const double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1.0) / (a + b + 2.0)) {
+        return front * beta_fraction(a, b, x) / a;
+    }
+    return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
+}
+
+static double beta_quantile(double a, double b, double probability)
+{
+    double low = 0.0;
+    double high = 1.0;
+    for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
+        const double middle = low + (high - low) / 2.0;
+        if (beta_cumulative(a, b, middle) < probability) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low + (high - low) / 2.0;
+}
+
+void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high)
+{
+    const double hits = (double)k;
+    const double misses = (double)n - hits;
+    *ret_low = k == 0 || n == 0 ? 0.0 : beta_quantile(hits, misses + 1.0, ALPHA / 2.0);
+    *ret_high = k >= n ? 1.0 : beta_quantile(hits + 1.0, misses, 1.0 - ALPHA / 2.0);
+}

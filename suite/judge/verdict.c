@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verdict on one case. What its base requests did comes first (skipped, error, untested), then what was
+ * seen (wrong, varies, repeats), then whether a finding came again in a new process.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/judge/facts.h"
+
+/* What the requests of one round show. `where` is the fact that showed `wrong`. */
+struct shown {
+    bool wrong;
+    bool repeat;      /* repeat does not hold at the base setting */
+    bool fresh;       /* a new process gave other bits */
+    bool chosen;      /* and had chosen another algorithm each time */
+    const char *axis; /* a covered axis, or one at a setting of which repeat does not hold; NULL: none */
+    bool at_setting;  /* the latter */
+    bool moved;       /* an axis that the guarantee calls invariant moved */
+    bool missing;     /* a request was not answered */
+};
+
+static bool varied(const struct shown *shown)
+{
+    return shown->repeat || shown->fresh || shown->axis;
+}
+
+/* Where a fact was made, for a sentence: "" at the base setting. Owned. */
+static char *place_of(const struct dp_request *request)
+{
+    const bool base = strcmp(request->axis, "repeat") == 0;
+    return base ? dp_strdup("") : dp_printf(" at %s %s", request->axis, request->setting);
+}
+
+static bool is_set(const struct dp_fact *fact, const char *set)
+{
+    return strcmp(fact->request->set, set) == 0;
+}
+
+static char *wrong_reason(const struct dp_view *view, const struct dp_fact *fact)
+{
+    const bool base = strcmp(fact->request->axis, "repeat") == 0;
+    char *place = place_of(fact->request);
+    char *reason = NULL;
+    if (fact->unwritten) {
+        reason = dp_printf("unwritten: output '%s' has elements that were never written%s", fact->unwritten,
+                           place);
+    } else if (fact->guard) {
+        reason = dp_printf("guard: bytes outside output '%s' were written%s", fact->guard, place);
+    } else if (base && !is_set(fact, "wide") && fact->error_over_bound > 1.0) {
+        reason = dp_printf("bound: output '%s' is farther from the reference than its error bound (set %s)",
+                           fact->error_output, fact->request->set);
+    } else if (is_set(fact, "exact") && fact->distinct > 1 && view->full &&
+               strcmp(dp_json_string(view->item->json, "arithmetic", ""), "direct") == 0) {
+        reason = dp_printf("corruption: sums that are exact in any order differ%s", place);
+    }
+    free(place);
+    return reason;
+}
+
+bool dp_round_is_wrong(const struct dp_view *view, int round, char **ret_reason)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        char *reason = NULL;
+        if (fact->kind == DP_FACT_OBSERVATION && fact->request->retest == round) {
+            reason = wrong_reason(view, fact);
+        }
+        if (reason) {
+            *ret_reason = reason;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where repeat itself does not hold. */
+static void show_repeats(const struct dp_view *view, int round, struct shown *shown)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (fact->request->retest != round) {
+            continue;
+        }
+        shown->missing = shown->missing || fact->kind == DP_FACT_MISSING;
+        if (fact->kind != DP_FACT_OBSERVATION || fact->distinct <= 1) {
+            continue;
+        }
+        if (strcmp(fact->request->axis, "repeat") == 0) {
+            shown->repeat = true;
+        } else if (!shown->axis) {
+            shown->axis = fact->request->axis;
+            shown->at_setting = true;
+        }
+    }
+}
+
+static void show_axis(const struct dp_view *view, const char *axis, int round, struct shown *shown)
+{
+    const struct dp_moved moved = dp_axis_moved(view, axis, round);
+    if (!moved.moved) {
+        return;
+    }
+    const bool covered = dp_case_covers(view->item, axis);
+    shown->moved = shown->moved || dp_case_invariant(view->item, axis);
+    if (covered && strcmp(axis, "fresh") == 0) {
+        shown->fresh = true;
+        shown->chosen = moved.chosen_moved;
+    } else if (covered && !shown->axis) {
+        shown->axis = axis;
+    }
+}
+
+static struct shown show(const struct dp_view *view, int round)
+{
+    struct shown shown = {0};
+    char *reason = NULL;
+    shown.wrong = dp_round_is_wrong(view, round, &reason);
+    free(reason);
+    show_repeats(view, round, &shown);
+    for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
+        if (strcmp(dp_axes[i].name, "repeat") != 0) {
+            show_axis(view, dp_axes[i].name, round, &shown);
+        }
+    }
+    /* A retest at the base setting runs in a process of its own: other bits there are a `fresh` difference.
+     */
+    if (round > 0 && dp_case_covers(view->item, "fresh")) {
+        const struct dp_moved moved = dp_axis_moved(view, "repeat", round);
+        shown.fresh = shown.fresh || moved.moved;
+    }
+    return shown;
+}
+
+static void settle(struct dp_found *found, enum dp_observed observed, const char *reason)
+{
+    found->observed = observed;
+    free(found->reason);
+    found->reason = reason ? dp_strdup(reason) : NULL;
+}
+
+/* skipped, error or untested: true when the base requests leave nothing to judge. */
+static bool settle_unrun(const struct dp_view *view, struct dp_found *found)
+{
+    const struct dp_fact *skip = NULL, *error = NULL;
+    bool missing = false, base = false, short_runs = false;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        missing = missing || (fact->kind == DP_FACT_MISSING && fact->request->retest == 0);
+        if (!dp_fact_is_base(fact)) {
+            continue;
+        }
+        base = true;
+        short_runs = short_runs || fact->request->runs < 2;
+        skip = !skip && fact->kind == DP_FACT_SKIP ? fact : skip;
+        error = !error && fact->kind == DP_FACT_ERROR ? fact : error;
+    }
+    if (error) {
+        settle(found, DP_ERROR, error->reason);
+    } else if (skip) {
+        settle(found, DP_SKIPPED, skip->reason);
+        found->text = skip->text;
+    } else if (missing) {
+        settle(found, DP_UNTESTED, "interrupted");
+    } else if (!base || short_runs) {
+        settle(found, DP_UNTESTED, "fewer than 2 runs");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The sentence beside `varies`, of the strongest way in which it showed: it must come out equal in two runs,
+ * and the strongest is the one that does. */
+static void settle_varies(const struct shown *shown, struct dp_found *found)
+{
+    settle(found, DP_VARIES, NULL);
+    found->difference = "execution";
+    if (shown->repeat) {
+        return;
+    }
+    if (shown->fresh) {
+        found->difference = shown->chosen ? "selection" : "execution";
+        settle(found, DP_VARIES, "one process repeats its bits, a new process gives others");
+    } else {
+        char *reason = shown->at_setting
+                           ? dp_printf("the base setting repeats, a setting of %s does not", shown->axis)
+                           : dp_printf("the bits change along %s, which the guarantee covers", shown->axis);
+        settle(found, DP_VARIES, reason);
+        free(reason);
+    }
+}
+
+static bool promised(const struct dp_case *item)
+{
+    const char *level = dp_json_string(json_object_get(item->json, "guarantee"), "level", "unstated");
+    return strcmp(level, "run_to_run") == 0 || strcmp(level, "gpu_to_gpu") == 0;
+}
+
+static const char *status_of(const struct dp_case *item, const struct shown *shown)
+{
+    const char *level = dp_json_string(json_object_get(item->json, "guarantee"), "level", "unstated");
+    if (promised(item)) {
+        return varied(shown) || shown->moved ? "broken" : "kept";
+    }
+    return strcmp(level, "not_guaranteed") == 0 ? "allows" : "none";
+}
+
+void dp_found_untested(struct dp_found *found, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    settle(found, DP_UNTESTED, text);
+    found->status = NULL;
+    found->difference = NULL;
+    found->suspect = false;
+}
+
+/* A finding counts when a new process shows the same kind of it again. */
+static void confirm(const struct dp_view *view, int rounds, const struct shown *first, struct dp_found *found)
+{
+    const bool broken = found->status && strcmp(found->status, "broken") == 0;
+    bool again = false, missing = false;
+    for (int round = 1; round <= rounds && !again; round++) {
+        const struct shown shown = show(view, round);
+        missing = missing || shown.missing;
+        again = first->wrong ? shown.wrong : broken && (varied(&shown) || shown.moved);
+    }
+    if (again) {
+        return;
+    }
+    if (missing) {
+        dp_found_untested(found, "interrupted");
+    } else if (rounds >= DP_RETEST_ROUNDS) {
+        dp_found_untested(found, "a difference was seen once and not again in %d new processes", rounds);
+        found->unconfirmed = true;
+    } else {
+        dp_found_untested(found, "a difference was seen and not yet again in a new process");
+        found->unconfirmed = true;
+        found->suspect = true;
+    }
+}
+
+void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
+{
+    *ret = (struct dp_found){.observed = DP_REPEATS};
+    if (settle_unrun(view, ret)) {
+        return;
+    }
+    const struct shown first = show(view, 0);
+    ret->status = status_of(view->item, &first);
+    if (first.wrong) {
+        ret->observed = DP_WRONG;
+        dp_round_is_wrong(view, 0, &ret->reason);
+    } else if (varied(&first)) {
+        settle_varies(&first, ret);
+    }
+    if (first.wrong || strcmp(ret->status, "broken") == 0) {
+        confirm(view, rounds, &first, ret);
+    }
+}
