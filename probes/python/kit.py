@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python kit: everything of a probe program but the operation itself (protocol 1, see ../README.md).
+
+An operation is a function of (params, inputs) that does its work once and returns its outputs:
+
+    @kit.op("dot")
+    def dot(params, inputs):
+        x = inputs.floats("x", params["n"])
+        return {"sum": kit.f64([sum(x)])}
+
+The kit reads the requests, calls the operation as often as asked, compares the raw bytes of every run, hashes
+them and answers. It needs the standard library only and is one file: copy it beside a probe of your own. It
+states no error bound and poisons nothing, so a result from here is `checked: bits` and never `wrong`.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+import struct
+import sys
+import time
+
+AXES = ("repeat", "fresh")  # the suite makes `fresh` by starting the program again
+MAX_CLASSES = 1024  # distinct outputs told apart; 1024 means "at least"
+MAX_LISTED = 8
+CODES = {"f64": "d", "f32": "f", "s64": "q", "s32": "i", "u8": "B"}  # of struct, always little-endian
+OPS = {}
+
+
+class Skip(Exception):
+    """This case cannot run here; reason is one of the protocol's closed list."""
+
+    def __init__(self, reason, text):
+        super().__init__(text)
+        self.reason = reason
+
+
+class Output:
+    """The bytes one run left in one output, with what they mean."""
+
+    def __init__(self, dtype, values, shape=None):
+        self.dtype = dtype
+        self.count = len(values)
+        self.shape = list(shape or [self.count])
+        self.bytes = struct.pack(f"<{self.count}{CODES[dtype]}", *values)
+
+    def values(self):
+        return struct.unpack(f"<{self.count}{CODES[self.dtype]}", self.bytes)
+
+
+def f64(values, shape=None):
+    return Output("f64", values, shape)
+
+
+def s64(values, shape=None):
+    return Output("s64", values, shape)
+
+
+def u8(values, shape=None):
+    return Output("u8", values, shape)
+
+
+def op(name):
+    """Registers a function as the catalogue's `op` of this name."""
+
+    def register(function):
+        OPS[name] = function
+        return function
+
+    return register
+
+
+class Params(dict):
+    def __missing__(self, name):
+        raise LookupError(f"param '{name}' is missing")
+
+
+class Inputs:
+    """Operands: the same bits on every machine, from seed, problem and tensor name alone, made by integer
+    operations and ldexp. They are this kit's own (SHAKE-256 of the key), not those of the C kit."""
+
+    def __init__(self, request):
+        self.key = f"{request['seed']}/{request['problem']}"
+        self.set = request["set"]
+        self.run = 0  # number of the run within the request; for controls only
+        self.spent_ns = 0
+        self.made = {}
+
+    def words(self, tensor, count):
+        """`count` 64-bit numbers."""
+        return self._once(("words", tensor, count), lambda: self._draw(tensor, count))
+
+    def floats(self, tensor, count):
+        """`count` floats of the request's set: wide (order shows), unit ([-1, 1)), exact (sums are exact)."""
+        make = {"wide": _wide, "unit": _unit, "exact": _exact}[self.set]
+        return self._once(("floats", tensor, count), lambda: [make(w) for w in self._draw(tensor, count)])
+
+    def _draw(self, tensor, count):
+        stream = hashlib.shake_256(f"{self.key}/{tensor}".encode()).digest(8 * count)
+        return list(struct.unpack(f"<{count}Q", stream))
+
+    def _once(self, name, make):
+        if name not in self.made:
+            start = time.perf_counter_ns()
+            self.made[name] = make()
+            self.spent_ns += time.perf_counter_ns() - start
+        return list(self.made[name])  # a copy: an operation may spoil it
+
+
+def _wide(word):
+    sign = -1.0 if word >> 63 else 1.0
+    exponent = (word >> 52) % 32 - 16
+    return sign * math.ldexp((1 << 52) + word % (1 << 52), exponent - 52)
+
+
+def _unit(word):
+    return math.ldexp(word % (1 << 53) - (1 << 52), -52)
+
+
+def _exact(word):
+    return float(word % 17) - 8.0
+
+
+def _ordered(value):
+    """Number of a float in the order of all f64 values, so that a difference counts ULPs."""
+    bits = struct.unpack("<q", struct.pack("<d", value))[0]
+    return bits if bits >= 0 else -(bits & (2**63 - 1))
+
+
+def explain(name, first, other):
+    """How far another run is from the first: for people, it decides nothing."""
+    pairs = list(zip(first.values(), other.values()))
+    size = struct.calcsize(CODES[first.dtype])
+    raw = [x.bytes[i : i + size] for x in (first, other) for i in range(0, len(x.bytes), size)]
+    a, b = raw[: first.count], raw[first.count :]
+    where = [i for i in range(first.count) if a[i] != b[i]]
+    kind = "permutation" if sorted(a) == sorted(b) else "values"
+    result = {"output": name, "elements": len(where), "of": first.count, "first_index": where[0], "kind": kind}
+    finite = [(x, y) for x, y in (pairs[i] for i in where) if math.isfinite(x) and math.isfinite(y)]
+    if first.dtype in ("f64", "f32") and len(finite) == len(where):
+        if first.dtype == "f64":
+            result["max_ulp"] = str(max(abs(_ordered(x) - _ordered(y)) for x, y in finite))
+        worst = max(abs(x - y) for x, y in finite)
+        relative = max(abs(x - y) / max(abs(x), abs(y), sys.float_info.min) for x, y in finite)
+        if math.isfinite(worst) and math.isfinite(relative):
+            result.update(max_abs=worst, max_rel=relative)
+    return result
+
+
+class Tally:
+    """One output over the runs of a request: its classes of equal bytes, in order of appearance."""
+
+    def __init__(self, first):
+        self.first, self.other, self.classes, self.beyond = first, None, {}, 0
+
+    def add(self, run, output):
+        if (output.dtype, output.shape) != (self.first.dtype, self.first.shape):
+            raise ValueError(f"an output changed from {self.first.dtype} {self.first.shape} to "
+                             f"{output.dtype} {output.shape} between runs")
+        if self.other is None and output.bytes != self.first.bytes:
+            self.other = output
+        digest = hashlib.sha256(output.bytes).hexdigest()
+        if digest not in self.classes and len(self.classes) == MAX_CLASSES:
+            self.beyond += 1
+            return
+        self.classes.setdefault(digest, {"sha256": digest, "runs": 0, "first_run": run})["runs"] += 1
+
+    def outside(self):
+        runs = [c["runs"] for c in self.classes.values()]
+        return sum(runs) + self.beyond - max(runs)
+
+    def message(self, name):
+        return {"name": name, "dtype": self.first.dtype, "shape": self.first.shape,
+                "distinct": len(self.classes), "classes": list(self.classes.values())[:MAX_LISTED]}
+
+
+def observe(request):
+    """The answer to one request, by doing what it asks."""
+    if request["op"] not in OPS:
+        raise LookupError(f"unknown op '{request['op']}'")
+    if request["axis"] not in AXES:
+        raise Skip("unsupported", f"the Python kit does not vary '{request['axis']}'")
+    function, params, inputs = OPS[request["op"]], Params(request["params"]), Inputs(request)
+    tallies, times = {}, []
+    for run in range(request["runs"]):
+        inputs.run, inputs.spent_ns = run, 0
+        start = time.perf_counter_ns()
+        outputs = function(params, inputs)
+        times.append(max(time.perf_counter_ns() - start - inputs.spent_ns, 0))
+        if tallies and list(outputs) != list(tallies):
+            raise ValueError("a run returned other outputs than the first")
+        for name, output in outputs.items():
+            tallies.setdefault(name, Tally(output)).add(run, output)
+    answer = {"type": "observation", "outputs": [t.message(name) for name, t in tallies.items()],
+              "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(times) // len(times)}}
+    worst = max(tallies, key=lambda name: tallies[name].outside())
+    if tallies[worst].other:
+        answer["mismatch"] = {"runs": tallies[worst].outside(),
+                              **explain(worst, tallies[worst].first, tallies[worst].other)}
+    return answer
+
+
+def answer(request):
+    try:
+        return observe(request)
+    except Skip as skip:
+        return {"type": "skip", "reason": skip.reason, "text": str(skip)}
+    except MemoryError:
+        return {"type": "skip", "reason": "memory", "text": "not enough memory"}
+    except Exception as error:  # one bad case never costs the others
+        return {"type": "failure", "text": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+
+def interpreter():
+    """The library that is measured here: the Python that runs this file."""
+    return {"role": "python", "name": platform.python_implementation(), "version": platform.python_version(),
+            "path": os.path.realpath(sys.executable)}
+
+
+def main(program, libraries=()):
+    """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter."""
+    try:
+        requests = open(int(os.environ["DETPROBE_IN_FD"]), encoding="utf-8")
+        answers = open(int(os.environ["DETPROBE_OUT_FD"], 10), "w", encoding="utf-8")
+    except (KeyError, ValueError, OSError):
+        sys.exit(f"{program}: a probe program of detprobe, it speaks only to 'detprobe run'")
+
+    def send(message):
+        answers.write(json.dumps(message, allow_nan=False) + "\n")
+        answers.flush()
+
+    try:
+        send({"type": "hello", "program": program, "protocol": 1, "axes": list(AXES),
+              "libraries": [interpreter(), *libraries]})
+        for line in requests:
+            request = json.loads(line)
+            send({**answer(request), "id": request["id"]})
+            send({"type": "done", "id": request["id"]})
+    except BrokenPipeError:  # the suite is gone: nobody to tell
+        os._exit(0)
