@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Atomic updates in arrival order: add, compare-and-swap loops, maximum, append by counter. A float sum then
+ * rounds in another order each time; integer sums and maxima must not move; an append gives the same items in
+ * another order. Each run makes `rows` independent accumulations of `n` values, so that a case that can vary
+ * does so at every look.
+ */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/kit/op.h"
+
+#define CHUNK 16 /* iterations dealt at once: threads meet at the same row */
+
+enum { VALUES, RESULT };
+
+struct geometry {
+    int64_t rows, n;
+    int dtype;
+};
+
+static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_S32, KIT_S64};
+
+static int read_geometry(const struct kit_params *params, struct geometry *g)
+{
+    if (kit_param_int(params, "rows", &g->rows) != KIT_OK || kit_param_int(params, "n", &g->n) != KIT_OK ||
+        kit_param_word(params, "dtype", "f32|f64|s32|s64", &g->dtype) != KIT_OK) {
+        return KIT_FAILED;
+    }
+    return g->rows > 0 && g->n > 0 ? KIT_OK : kit_fail("'rows' and 'n' must be positive");
+}
+
+static int describe(const struct kit_params *params, struct kit_shape *ret)
+{
+    struct geometry g;
+    if (read_geometry(params, &g) != KIT_OK) {
+        return KIT_FAILED;
+    }
+    ret->operand[VALUES] = (struct kit_operand){
+        .name = "values", .dtype = dtypes[g.dtype], .ndim = 2, .shape = {g.rows, g.n}, .batch_dim = -1};
+    ret->operand[RESULT] = (struct kit_operand){.name = "result",
+                                                .role = KIT_OUT,
+                                                .dtype = dtypes[g.dtype],
+                                                .ndim = 1,
+                                                .shape = {g.rows},
+                                                .batch_dim = -1};
+    ret->count = 2;
+    ret->flops = (double)(g.rows * g.n);
+    return KIT_OK;
+}
+
+static int prepare(struct kit_call *call, struct kit_prepared *ret)
+{
+    struct geometry *g = calloc(1, sizeof(*g));
+    (void)ret;
+    call->state = g;
+    return g ? read_geometry(call->params, g) : kit_fail("out of memory");
+}
+
+static void release(struct kit_call *call)
+{
+    free(call->state);
+    call->state = NULL;
+}
+
+/* ---- add: the `atomic` construct ---- */
+
+#define TYPE float
+#define NAME(function) function##_f32
+#include "probes/cpu/atomics_kernels.h"
+#define TYPE double
+#define NAME(function) function##_f64
+#include "probes/cpu/atomics_kernels.h"
+#define TYPE int32_t
+#define NAME(function) function##_s32
+#include "probes/cpu/atomics_kernels.h"
+#define TYPE int64_t
+#define NAME(function) function##_s64
+#include "probes/cpu/atomics_kernels.h"
+
+typedef void (*kernel_function)(const struct geometry *g, const void *values, void *result, int threads);
+
+static const kernel_function add[] = {add_f32, add_f64, add_s32, add_s64};
+static const kernel_function add_cas[] = {add_cas_f32, add_cas_f64, add_cas_s32, add_cas_s64};
+static const kernel_function max_cas[] = {max_cas_f32, max_cas_f64, max_cas_s32, max_cas_s64};
+
+static long double value_at(int dtype, const void *data, int64_t i)
+{
+    switch (dtypes[dtype]) {
+    case KIT_F32:
+        return ((const float *)data)[i];
+    case KIT_F64:
+        return ((const double *)data)[i];
+    case KIT_S32:
+        return ((const int32_t *)data)[i];
+    default:
+        return ((const int64_t *)data)[i];
+    }
+}
+
+static int run_kernel(struct kit_call *call, const struct kit_buffers *buffers,
+                      const kernel_function *kernels)
+{
+    const struct geometry *g = call->state;
+    kernels[g->dtype](g, buffers->data[VALUES], buffers->data[RESULT], call->threads);
+    return KIT_OK;
+}
+
+static int run_add(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    return run_kernel(call, buffers, add);
+}
+
+static int run_add_cas(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    return run_kernel(call, buffers, add_cas);
+}
+
+static int run_max(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    return run_kernel(call, buffers, max_cas);
+}
+
+static int reference_sum(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                         size_t count, struct kit_cell *ret)
+{
+    const struct geometry *g = call->state;
+    (void)output;
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = (struct kit_cell){.k = g->n};
+        for (int64_t j = 0; j < g->n; j++) {
+            const long double value = value_at(g->dtype, in[VALUES], cells[i] * g->n + j);
+            ret[i].value += value;
+            ret[i].scale += value < 0 ? -value : value;
+        }
+    }
+    return KIT_OK;
+}
+
+static int reference_max(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                         size_t count, struct kit_cell *ret)
+{
+    const struct geometry *g = call->state;
+    (void)output;
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = (struct kit_cell){.value = value_at(g->dtype, in[VALUES], cells[i] * g->n), .k = 1};
+        for (int64_t j = 1; j < g->n; j++) {
+            const long double value = value_at(g->dtype, in[VALUES], cells[i] * g->n + j);
+            ret[i].value = value > ret[i].value ? value : ret[i].value;
+        }
+    }
+    return KIT_OK;
+}
+
+/* ---- append by counter: the items of a list, in arrival order ---- */
+
+static int describe_append(const struct kit_params *params, struct kit_shape *ret)
+{
+    int64_t n;
+    if (kit_param_int(params, "n", &n) != KIT_OK) {
+        return KIT_FAILED;
+    }
+    if (n < 1) {
+        return kit_fail("'n' must be positive");
+    }
+    ret->operand[VALUES] = (struct kit_operand){.name = "values",
+                                                .dtype = KIT_S64,
+                                                .ndim = 1,
+                                                .shape = {n},
+                                                .batch_dim = -1,
+                                                .fill = KIT_PERMUTATION};
+    ret->operand[RESULT] = (struct kit_operand){
+        .name = "items", .role = KIT_OUT, .dtype = KIT_S64, .ndim = 1, .shape = {n}, .batch_dim = -1};
+    ret->count = 2;
+    ret->flops = (double)n;
+    return KIT_OK;
+}
+
+static int prepare_append(struct kit_call *call, struct kit_prepared *ret)
+{
+    (void)ret;
+    call->state = NULL;
+    return KIT_OK;
+}
+
+static int run_append(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    const int64_t *values = buffers->data[VALUES], n = call->shape->operand[VALUES].shape[0];
+    int64_t *items = buffers->data[RESULT], used = 0;
+#pragma omp parallel for schedule(static, CHUNK) num_threads(call->threads)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t place;
+#pragma omp atomic capture
+        place = used++;
+        items[place] = values[i];
+    }
+    return KIT_OK;
+}
+
+/* Each item once, in any order. */
+static int accepts_append(struct kit_call *call, int output, const void *const *in, const void *logical,
+                          int64_t *ret_wrong)
+{
+    const int64_t n = call->shape->operand[RESULT].shape[0], *items = logical;
+    char *seen = calloc((size_t)n, 1);
+    (void)output;
+    (void)in;
+    if (!seen) {
+        return kit_fail("out of memory");
+    }
+    *ret_wrong = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const bool good = items[i] >= 0 && items[i] < n && !seen[items[i]];
+        *ret_wrong += !good;
+        if (good) {
+            seen[items[i]] = 1;
+        }
+    }
+    free(seen);
+    return KIT_OK;
+}
+
+static const struct op atomic_add = {
+    .name = "atomic-add",
+    .describe = describe,
+    .prepare = prepare,
+    .run = run_add,
+    .reference = reference_sum,
+    .release = release,
+};
+static const struct op compare_and_swap_add = {
+    .name = "compare-and-swap-add",
+    .describe = describe,
+    .prepare = prepare,
+    .run = run_add_cas,
+    .reference = reference_sum,
+    .release = release,
+};
+static const struct op atomic_max = {
+    .name = "atomic-max",
+    .describe = describe,
+    .prepare = prepare,
+    .run = run_max,
+    .reference = reference_max,
+    .release = release,
+};
+static const struct op append = {
+    .name = "append",
+    .describe = describe_append,
+    .prepare = prepare_append,
+    .run = run_append,
+    .accepts = accepts_append,
+    .release = release,
+};
+
+int main(void)
+{
+    static const struct op *const ops[] = {&atomic_add, &compare_and_swap_add, &atomic_max, &append, NULL};
+    static const struct kit_program program = {
+        .name = "atomics", .backend = "cpu", .ops = ops, .default_threads = 4};
+    return kit_main(&program);
+}
