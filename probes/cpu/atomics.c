@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
 #define CHUNK 16 /* iterations dealt at once: threads meet at the same row */
@@ -85,20 +86,6 @@ static const kernel_function add[] = {add_f32, add_f64, add_s32, add_s64};
 static const kernel_function add_cas[] = {add_cas_f32, add_cas_f64, add_cas_s32, add_cas_s64};
 static const kernel_function max_cas[] = {max_cas_f32, max_cas_f64, max_cas_s32, max_cas_s64};
 
-static long double value_at(int dtype, const void *data, int64_t i)
-{
-    switch (dtypes[dtype]) {
-    case KIT_F32:
-        return ((const float *)data)[i];
-    case KIT_F64:
-        return ((const double *)data)[i];
-    case KIT_S32:
-        return ((const int32_t *)data)[i];
-    default:
-        return ((const int64_t *)data)[i];
-    }
-}
-
 static int run_kernel(struct kit_call *call, const struct kit_buffers *buffers,
                       const kernel_function *kernels)
 {
@@ -130,7 +117,7 @@ static int reference_sum(struct kit_call *call, int output, const void *const *i
     for (size_t i = 0; i < count; i++) {
         ret[i] = (struct kit_cell){.k = g->n};
         for (int64_t j = 0; j < g->n; j++) {
-            const long double value = value_at(g->dtype, in[VALUES], cells[i] * g->n + j);
+            const long double value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n + j);
             ret[i].value += value;
             ret[i].scale += value < 0 ? -value : value;
         }
@@ -144,9 +131,9 @@ static int reference_max(struct kit_call *call, int output, const void *const *i
     const struct geometry *g = call->state;
     (void)output;
     for (size_t i = 0; i < count; i++) {
-        ret[i] = (struct kit_cell){.value = value_at(g->dtype, in[VALUES], cells[i] * g->n), .k = 1};
+        ret[i] = (struct kit_cell){.value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n), .k = 1};
         for (int64_t j = 1; j < g->n; j++) {
-            const long double value = value_at(g->dtype, in[VALUES], cells[i] * g->n + j);
+            const long double value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n + j);
             ret[i].value = value > ret[i].value ? value : ret[i].value;
         }
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
 enum method { ATOMIC, SORTED };
@@ -43,7 +44,6 @@ struct kernel {
                        int threads);
     void (*put_sorted)(const struct geometry *g, const int64_t *starts, const int64_t *order, const void *src,
                        void *dst, int threads);
-    long double (*value)(const void *data, int64_t i);
 };
 
 static int64_t target_row(const struct geometry *g, const int64_t *indices, int64_t i)
@@ -68,7 +68,7 @@ static int64_t target_row(const struct geometry *g, const int64_t *indices, int6
 #define KERNEL(name, dtype)                                                                                  \
     {                                                                                                        \
 #name, dtype, add_atomic_##name, add_sorted_##name, count_atomic_##name, put_atomic_##name,          \
-            put_sorted_##name, value_##name                                                                  \
+            put_sorted_##name                                                                                \
     }
 
 static const struct kernel kernels[] = {
@@ -276,19 +276,19 @@ static int reference_sums(struct kit_call *call, const int64_t *indices, const v
                           const int64_t *cells, size_t count, struct kit_cell *ret)
 {
     const struct geometry *g = &((const struct state *)call->state)->geometry;
-    const struct kernel *kernel = &kernels[g->dtype];
+    const enum kit_dtype dtype = kernels[g->dtype].dtype;
     const int64_t total = g->groups * g->rows * g->width;
     struct kit_cell *sums = calloc((size_t)total, sizeof(*sums));
     if (!sums) {
         return kit_fail("out of memory");
     }
     for (int64_t cell = 0; g->accumulate && cell < total; cell++) {
-        const long double value = kernel->value(before, cell);
+        const long double value = kit_value(dtype, before, cell);
         sums[cell] = (struct kit_cell){.value = value, .scale = value < 0 ? -value : value, .k = 1};
     }
     for (int64_t i = 0; i < g->groups * g->n; i++) {
         for (int64_t j = 0; j < g->width; j++) {
-            const long double value = src ? kernel->value(src, i * g->width + j) : 1;
+            const long double value = src ? kit_value(dtype, src, i * g->width + j) : 1;
             struct kit_cell *sum = &sums[target_row(g, indices, i) * g->width + j];
             sum->value += value;
             sum->scale += value < 0 ? -value : value;

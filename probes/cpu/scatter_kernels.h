@@ -74,10 +74,5 @@ static void NAME(put_sorted)(const struct geometry *g, const int64_t *starts, co
     }
 }
 
-static long double NAME(value)(const void *data, int64_t i)
-{
-    return ((const TYPE *)data)[i];
-}
-
 #undef TYPE
 #undef NAME
