@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Protocol 1: reading a line, the answers' common members, hello.
+ */
+#include "suite/run/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/run/members.h"
+#include "suite/run/observation.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(table[0]))
+#define INT_MAX53 (((json_int_t)1 << 53) - 1)
+#define SKIP_REASONS "no_device|library_missing|not_built|unsupported|memory|device_busy|version|budget"
+#define ERROR_REASONS "crash|timeout|protocol|gone|spawn"
+
+static const char *const type_names[DP_MESSAGE_MAX] = {"hello", "observation", "skip", "failure", "done"};
+
+static const struct dp_member hello_members[] = {
+    {"program", DP_MEMBER_NAME, true, 0, 200, NULL},
+    {"protocol", DP_MEMBER_INT, true, 0, INT_MAX53, NULL},
+    {"device", DP_MEMBER_CLEAN, false, 0, 0, NULL},
+    {"float_environment", DP_MEMBER_CLEAN, false, 0, 0, NULL},
+};
+static const struct dp_member library_members[] = {
+    {"role", DP_MEMBER_NAME, true, 0, 64, NULL},        {"name", DP_MEMBER_NAME, true, 0, 256, NULL},
+    {"version", DP_MEMBER_STRING, true, 0, 256, NULL},  {"path", DP_MEMBER_STRING, true, 0, 4096, NULL},
+    {"config", DP_MEMBER_STRING, false, 0, 4096, NULL},
+};
+static const struct dp_member skip_members[] = {
+    {"reason", DP_MEMBER_WORD, true, 0, 0, SKIP_REASONS},
+    {"text", DP_MEMBER_TEXT, false, 0, 1000, NULL},
+};
+static const struct dp_member failure_members[] = {
+    {"text", DP_MEMBER_TEXT, true, 0, 1000, NULL},
+};
+static const struct dp_member error_members[] = {
+    {"reason", DP_MEMBER_WORD, true, 0, 0, ERROR_REASONS},
+    {"text", DP_MEMBER_TEXT, true, 0, 1000, NULL},
+    {"log", DP_MEMBER_LOG, false, 0, 8192, NULL},
+};
+
+/* An array of at most `most` strings or library objects, copied into `to`. Absent: an empty one. */
+static int hello_array(const json_t *from, json_t *to, const char *name, size_t most, struct dp_err *err)
+{
+    static const struct dp_member axis[] = {{"axis", DP_MEMBER_NAME, true, 0, 64, NULL}};
+    const json_t *array = json_object_get(from, name);
+    json_t *copy = json_array();
+    json_object_set_new(to, name, copy);
+    if (!array) {
+        return 0;
+    }
+    if (!json_is_array(array) || json_array_size(array) > most) {
+        return dp_err_set(err, DP_EXIT_DATA, "a hello whose '%s' must be an array of at most %zu", name,
+                          most);
+    }
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        json_t *item = json_array_get(array, i);
+        json_t *object = json_object();
+        json_t *boxed = json_is_string(item) ? json_pack("{s:O}", "axis", item) : json_incref(item);
+        bool strings = strcmp(name, "axes") == 0;
+        int rc = strings ? dp_members_copy(boxed, object, axis, COUNT(axis), "a hello", err)
+                         : dp_members_copy(boxed, object, library_members, COUNT(library_members),
+                                           "a hello with a library", err);
+        json_array_append(copy, strings && rc == 0 ? json_object_get(object, "axis") : object);
+        json_decref(boxed);
+        json_decref(object);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+json_t *dp_hello_check(const json_t *message, struct dp_err *err)
+{
+    json_t *ret = json_pack("{s:s}", "type", "hello");
+    if (dp_members_copy(message, ret, hello_members, COUNT(hello_members), "a hello", err) ||
+        hello_array(message, ret, "axes", 64, err) || hello_array(message, ret, "libraries", 64, err)) {
+        json_decref(ret);
+        return NULL;
+    }
+    return ret;
+}
+
+/* An answer that consists of plain members. */
+static json_t *plain_answer(const json_t *from, const char *type, const struct dp_member *table, size_t count,
+                            struct dp_err *err)
+{
+    json_t *ret = json_pack("{s:s}", "type", type);
+    char where[32] = "a skip";
+    if (strcmp(type, "skip") != 0) {
+        strcpy(where, strcmp(type, "error") == 0 ? "an error" : "a failure");
+    }
+    if (dp_members_copy(from, ret, table, count, where, err)) {
+        json_decref(ret);
+        return NULL;
+    }
+    return ret;
+}
+
+json_t *dp_answer_check(const json_t *answer, int runs, struct dp_err *err)
+{
+    const char *type = dp_json_string(answer, "type", "");
+    if (strcmp(type, "observation") == 0) {
+        return dp_observation_check(answer, runs, err);
+    }
+    if (strcmp(type, "skip") == 0) {
+        return plain_answer(answer, type, skip_members, COUNT(skip_members), err);
+    }
+    if (strcmp(type, "failure") == 0) {
+        return plain_answer(answer, type, failure_members, COUNT(failure_members), err);
+    }
+    if (strcmp(type, "error") == 0) {
+        return plain_answer(answer, type, error_members, COUNT(error_members), err);
+    }
+    dp_err_set(err, DP_EXIT_DATA, "an answer of unknown type '%.40s'", type);
+    return NULL;
+}
+
+static int message_body(const json_t *object, int runs, struct dp_message *ret, struct dp_err *err)
+{
+    if (ret->type == DP_MESSAGE_HELLO) {
+        ret->body = dp_hello_check(object, err);
+        return ret->body ? 0 : -1;
+    }
+    const json_t *id = json_object_get(object, "id");
+    if (!json_is_integer(id)) {
+        return dp_err_set(err, DP_EXIT_DATA, "a message of type '%s' without an integer 'id'",
+                          type_names[ret->type]);
+    }
+    ret->id = json_integer_value(id);
+    if (ret->type == DP_MESSAGE_DONE) {
+        return 0;
+    }
+    ret->body = dp_answer_check(object, runs, err);
+    return ret->body ? 0 : -1;
+}
+
+int dp_message_read(const char *line, size_t length, int runs, struct dp_message *ret, struct dp_err *err)
+{
+    *ret = (struct dp_message){.type = DP_MESSAGE_MAX};
+    struct dp_err fault;
+    json_t *object = dp_json_parse(line, length, "line", &fault);
+    if (!json_is_object(object)) {
+        int rc = object ? dp_err_set(err, DP_EXIT_DATA, "a line that is not a JSON object")
+                        : dp_err_set(err, DP_EXIT_DATA, "bad JSON: %.300s", fault.text);
+        json_decref(object);
+        return rc;
+    }
+    const char *type = dp_json_string(object, "type", "");
+    for (int i = 0; i < DP_MESSAGE_MAX; i++) {
+        if (strcmp(type, type_names[i]) == 0) {
+            ret->type = (enum dp_message_type)i;
+        }
+    }
+    int rc = ret->type == DP_MESSAGE_MAX
+                 ? dp_err_set(err, DP_EXIT_DATA, "a message of unknown type '%.40s'", type)
+                 : message_body(object, runs, ret, err);
+    json_decref(object);
+    return rc;
+}
+
+/* A text of ours may quote a program and be cut inside a character. */
+static json_t *printable(const char *text)
+{
+    char *shown = dp_printable(text, strlen(text));
+    json_t *ret = json_string(shown);
+    free(shown);
+    return ret;
+}
+
+json_t *dp_answer_error(const char *reason, const char *text, const char *log)
+{
+    json_t *raw = json_pack("{s:s, s:s, s:o}", "type", "error", "reason", reason, "text", printable(text));
+    if (log && *log) {
+        json_object_set_new(raw, "log", json_string(log));
+    }
+    json_t *ret = dp_answer_check(raw, 0, NULL);
+    json_decref(raw);
+    return ret;
+}
+
+json_t *dp_answer_skip(const char *reason, const char *text)
+{
+    return json_pack("{s:s, s:s, s:o}", "type", "skip", "reason", reason, "text", printable(text));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers of a run.
+ */
+#include "suite/run/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/run/runlog.h"
+
+void dp_answers_grow(struct dp_answers *answers, size_t count)
+{
+    if (count > answers->count) {
+        answers->items = dp_realloc(answers->items, count, sizeof(json_t *));
+        memset(answers->items + answers->count, 0, (count - answers->count) * sizeof(json_t *));
+        answers->count = count;
+    }
+    if (!answers->hellos) {
+        answers->hellos = json_object();
+    }
+}
+
+void dp_answers_free(struct dp_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        json_decref(answers->items[i]);
+    }
+    free(answers->items);
+    json_decref(answers->hellos);
+    *answers = (struct dp_answers){0};
+}
+
+char *dp_request_key(const struct dp_plan *plan, size_t request)
+{
+    const struct dp_request *item = &plan->requests[request];
+    return dp_printf("%s|%s|%s|%d|%s|%d|%d", plan->cases[item->case_index]->id, item->axis, item->setting,
+                     item->seed_index, item->set, item->process, item->retest);
+}
+
+static void take(struct dp_session *session, size_t request, json_t *answer)
+{
+    const struct dp_run_options *options = session->options;
+    json_decref(session->answers->items[request]);
+    session->answers->items[request] = answer;
+    session->answered++;
+    if (options->log) {
+        dp_runlog_answer(options->log, session->plan, request, answer);
+    }
+    if (options->progress) {
+        options->progress(options->context, session->plan, request, session->answered,
+                          session->plan->request_count);
+    }
+}
+
+/* Does the answer of this request cost its case? */
+static bool costs_case(const struct dp_session *session, size_t request)
+{
+    return strcmp(session->plan->requests[request].axis, "repeat") == 0 &&
+           strcmp(dp_json_string(session->answers->items[request], "type", ""), "error") == 0;
+}
+
+static void spread(struct dp_session *session, size_t request)
+{
+    const struct dp_plan *plan = session->plan;
+    const struct dp_request *base = &plan->requests[request];
+    json_t *copy = json_copy(session->answers->items[request]);
+    json_object_del(copy, "log");
+    for (size_t i = 0; i < plan->request_count; i++) {
+        const struct dp_request *item = &plan->requests[i];
+        if (item->case_index == base->case_index && item->retest == base->retest &&
+            !session->answers->items[i]) {
+            take(session, i, json_incref(copy));
+        }
+    }
+    json_decref(copy);
+}
+
+void dp_session_answer(struct dp_session *session, size_t request, json_t *answer)
+{
+    take(session, request, answer);
+    if (costs_case(session, request)) {
+        spread(session, request);
+    }
+}
+
+void dp_session_settle(struct dp_session *session)
+{
+    for (size_t i = 0; i < session->plan->request_count; i++) {
+        if (session->answers->items[i] && costs_case(session, i)) {
+            spread(session, i);
+        }
+    }
+}
+
+void dp_session_hello(struct dp_session *session, const struct dp_program *program, const json_t *message)
+{
+    json_t *hellos = session->answers->hellos;
+    if (json_object_get(hellos, program->name)) {
+        return;
+    }
+    json_object_set_new(hellos, program->name, json_deep_copy(message));
+    if (session->options->log) {
+        dp_runlog_hello(session->options->log, program->name, message);
+    }
+}
