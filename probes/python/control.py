@@ -45,9 +45,8 @@ def plant(params, inputs):
     """A fixed output in which exactly one run of every 50 has one bit flipped; which, the seed says."""
     values = inputs.words("x", params["n"])
     block, place = divmod(inputs.run, PLANT_PERIOD)
-    chosen = inputs.words(f"place{block}", 2)
-    if place == chosen[0] % PLANT_PERIOD:
-        values[chosen[1] % len(values)] ^= 1
+    if place == inputs.words(f"place{block}", 1)[0] % PLANT_PERIOD:
+        values[(values[0] + block) % len(values)] ^= 1  # another element in each block
     return {"values": kit.s64([value >> 1 ^ value & 1 for value in values])}
 
 

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python kit and its programs, driven by hand through pipes: what must vary varies, what must not does
+not, and one bad request never costs the next.
+
+usage: test_python_kit.py FOLDER_OF_THE_BUILT_PYTHON_PROGRAMS [unittest arguments]
+"""
+
+import hashlib
+import json
+import math
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import speak
+
+FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(FOLDER))
+import kit  # noqa: E402  (from the folder above)
+
+SETS = ("wide", "unit", "exact")
+HASH_SEED_FREE = {"PYTHONHASHSEED": None}
+# What a new process changes, on inputs that show it. Everything else must be the same in each process.
+CHANGES_WHEN_FRESH = {"set-order-sum", "set-order-sum-bytes", "hash-str", "hash-bytes", "pickle-set",
+                      "random-unseeded"}
+CHANGES_IN_PROCESS = {"random-unseeded"}
+
+
+def cases(program):
+    """The requests of a catalogue file by the last part of their id, variants of one name expanded."""
+    file = json.loads((FOLDER / f"{program}.json").read_text())
+    found = {case["id"].split("/")[-1]: case for case in file["cases"]}
+    for variant in file.get("variants", []):
+        ((name, values),) = variant["vary"].items()
+        for value in values:
+            one = {**variant, "params": {**variant["params"], name: value}}
+            found[variant["id"].replace("{%s}" % name, value).split("/")[-1]] = one
+    return {name: speak.request(case["op"], case["params"], case=case["id"], problem=f"stdlib/{name}")
+            for name, case in found.items()}
+
+
+def run(program, requests, **environment):
+    hello, answers, status = speak.converse(FOLDER / f"{program}.py", requests, **environment)
+    assert status == 0, f"{program} ended with {status}"
+    return hello, answers
+
+
+class Stdlib(unittest.TestCase):
+    def setUp(self):
+        self.cases = cases("stdlib")
+
+    def fresh(self, count, **environment):
+        """Digests of every case in each of several processes: {case: [digest of process 1, ...]}."""
+        found = {name: [] for name in self.cases}
+        for _ in range(count):
+            _, answers = run("stdlib", self.cases.values(), **environment)
+            for name, answer in zip(self.cases, answers):
+                found[name].append(speak.digests(answer))
+        return found
+
+    def test_hello(self):
+        hello, _ = run("stdlib", [])
+        self.assertEqual((hello["type"], hello["program"], hello["protocol"]), ("hello", "stdlib", 1))
+        self.assertEqual(hello["axes"], ["repeat", "fresh"])
+        (library,) = hello["libraries"]
+        self.assertEqual(library["role"], "python")
+        self.assertTrue(pathlib.Path(library["path"]).is_file())
+
+    def test_every_case_runs_on_every_set(self):
+        for name in SETS:
+            _, answers = run("stdlib", [{**case, "set": name, "runs": 2} for case in self.cases.values()])
+            for case, answer in zip(self.cases, answers):
+                with self.subTest(case=case, set=name):
+                    self.assertEqual(sum(c["runs"] for c in speak.observation(answer)["outputs"][0]["classes"]), 2)
+
+    def test_repeats_within_a_process(self):
+        _, answers = run("stdlib", self.cases.values(), **HASH_SEED_FREE)
+        varied = {name for name, answer in zip(self.cases, answers) if speak.distinct(answer) > 1}
+        self.assertEqual(varied, CHANGES_IN_PROCESS)
+
+    def test_changes_in_a_new_process(self):
+        found = self.fresh(3, **HASH_SEED_FREE)
+        varied = {name for name, seen in found.items() if any(s != seen[0] for s in seen)}
+        self.assertEqual(varied, CHANGES_WHEN_FRESH)
+
+    def test_a_fixed_hash_seed_is_the_remedy(self):
+        found = self.fresh(3, PYTHONHASHSEED="7")
+        varied = {name for name, seen in found.items() if any(s != seen[0] for s in seen)}
+        self.assertEqual(varied, CHANGES_IN_PROCESS)
+
+    def test_exact_sums_show_no_order(self):
+        orders = [{**self.cases[name], "set": "exact"} for name in ("set-order-sum", "set-order-sum-bytes")]
+        seen = [[speak.digests(a) for a in run("stdlib", orders, **HASH_SEED_FREE)[1]] for _ in range(3)]
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0], seen[2])
+
+    def test_seeds_give_other_inputs(self):
+        name = "list-sum"
+        pair = [{**self.cases[name], "seed": seed} for seed in ("1/0", "1/1", "2/0")]
+        _, answers = run("stdlib", pair)
+        self.assertEqual(len({speak.digests(a)["sums"] for a in answers}), 3)
+
+
+class Controls(unittest.TestCase):
+    def setUp(self):
+        self.cases = cases("control")
+
+    def test_orders(self):
+        seeds = [f"{i}/0" for i in range(1, 5)]
+        for name, varies in (("float-order", True), ("exact-order", False), ("integer-order", False),
+                             ("fixed-order", False), ("process-order", False)):
+            _, answers = run("control", [{**self.cases[name], "seed": seed} for seed in seeds])
+            for seed, answer in zip(seeds, answers):
+                with self.subTest(control=name, seed=seed):
+                    self.assertEqual(speak.distinct(answer) > 1, varies)
+
+    def test_exact_and_integer_orders_are_shuffled(self):
+        """They repeat since their sums are exact, not since nothing was shuffled: floats there would vary."""
+        for name in ("exact-order", "integer-order"):
+            params = {**self.cases[name]["params"], "of": "floats"}
+            _, (answer,) = run("control", [{**self.cases[name], "params": params}])
+            self.assertGreater(speak.distinct(answer), 1)
+
+    def test_process_order_changes_in_a_new_process(self):
+        seen = {speak.digests(run("control", [self.cases["process-order"]])[1][0])["sums"] for _ in range(3)}
+        self.assertEqual(len(seen), 3)
+
+    def test_plant_is_one_run_in_fifty(self):
+        seeds = [f"{i}/0" for i in range(40)]
+        _, answers = run("control", [{**self.cases["plant"], "seed": s, "runs": 100} for s in seeds])
+        places = set()
+        for answer in answers:
+            classes = speak.observation(answer)["outputs"][0]["classes"]
+            self.assertEqual(sum(c["runs"] for c in classes), 100)
+            self.assertEqual(max(c["runs"] for c in classes), 98)
+            self.assertEqual(speak.observation(answer)["mismatch"]["runs"], 2)
+            planted = sorted(c["first_run"] for c in classes if c["runs"] == 1)
+            self.assertEqual([run // 50 for run in planted], [0, 1])
+            places.update(planted)
+        self.assertGreater(len(places), 20, "the place follows the seed")
+
+    def test_plant_is_the_same_again(self):
+        first, second = (run("control", [{**self.cases["plant"], "runs": 100}])[1] for _ in range(2))
+        for answers in (first, second):
+            del answers[0][0]["time"]
+        self.assertEqual(first, second)
+
+
+PROGRAM = '''
+import kit
+
+@kit.op("shape")
+def shape(params, inputs):
+    return {"y": kit.f64([0.0] * (1 + inputs.run))}
+
+@kit.op("names")
+def names(params, inputs):
+    return {f"y{inputs.run}": kit.f64([0.0])}
+
+@kit.op("count")
+def count(params, inputs):
+    return {"y": kit.s64([inputs.run])}
+
+@kit.op("raise")
+def fail(params, inputs):
+    raise RuntimeError("first line\\nsecond line")
+
+@kit.op("memory")
+def memory(params, inputs):
+    raise MemoryError
+
+@kit.op("skip")
+def skip(params, inputs):
+    raise kit.Skip("version", "needs a newer one")
+
+@kit.op("bits")
+def bits(params, inputs):
+    return {"y": kit.f64([[0.0, -0.0, float("nan")][inputs.run]])}
+
+kit.main("odd")
+'''
+
+
+class Requests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        shutil.copy(FOLDER / "kit.py", cls.folder.name)
+        cls.program = pathlib.Path(cls.folder.name, "odd.py")
+        cls.program.write_text(PROGRAM)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def ask(self, *requests):
+        _, answers, status = speak.converse(self.program, requests)
+        self.assertEqual(status, 0)
+        return answers
+
+    def test_bad_requests_cost_themselves_alone(self):
+        good = speak.request("count", {}, runs=1)
+        bad = {"nope": "unknown op 'nope'", "shape": "an output changed", "names": "other outputs",
+               "raise": "RuntimeError: first line"}
+        answers = self.ask(*[q for op in bad for q in (speak.request(op, {}), good)])
+        for (op, text), answer, after in zip(bad.items(), answers[::2], answers[1::2]):
+            with self.subTest(op=op):
+                self.assertEqual([a["type"] for a in answer], ["failure"])
+                self.assertIn(text, answer[0]["text"])
+                self.assertNotIn("\n", answer[0]["text"])
+                self.assertEqual(speak.distinct(after), 1)
+
+    def test_missing_param_is_named(self):
+        _, (answer,), _ = speak.converse(FOLDER / "stdlib.py", [speak.request("hash", {"of": "int"})])
+        self.assertEqual(answer[0]["type"], "failure")
+        self.assertIn("param 'n' is missing", answer[0]["text"])
+
+    def test_skips(self):
+        for wanted, message in (("version", speak.request("skip", {})), ("memory", speak.request("memory", {})),
+                                ("unsupported", speak.request("count", {}, axis="threads", setting="2"))):
+            ((answer,),) = self.ask(message)
+            self.assertEqual((answer["type"], answer["reason"]), ("skip", wanted))
+
+    def test_fresh_is_answered(self):
+        (answer,) = self.ask(speak.request("count", {}, axis="fresh", setting="1", runs=1))
+        self.assertEqual(speak.distinct(answer), 1)
+
+    def test_classes_are_listed_to_eight_and_counted_to_1024(self):
+        eight, many, more = self.ask(*[speak.request("count", {}, runs=runs) for runs in (9, 1024, 1500)])
+        for answer, number in ((eight, 9), (many, 1024), (more, 1024)):
+            (output,) = speak.observation(answer)["outputs"]
+            self.assertEqual((output["distinct"], len(output["classes"])), (number, 8))
+            self.assertEqual([c["first_run"] for c in output["classes"]], list(range(8)))
+        self.assertEqual(speak.observation(more)["mismatch"]["runs"], 1499)
+
+    def test_bits_decide(self):
+        """-0 equals 0 as a number, a NaN equals nothing: neither matters."""
+        (answer,) = self.ask(speak.request("bits", {}, runs=3))
+        self.assertEqual(speak.distinct(answer), 3)
+        self.assertEqual(speak.observation(answer)["mismatch"]["max_ulp"], "0")
+
+    def test_digest_is_of_the_little_endian_bytes(self):
+        (answer,) = self.ask(speak.request("count", {}, runs=1))
+        self.assertEqual(speak.digests(answer)["y"], hashlib.sha256(bytes(8)).hexdigest())
+
+    def test_started_by_hand(self):
+        done = subprocess.run([sys.executable, str(self.program)], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, env=speak.environment({"DETPROBE_IN_FD": None}))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("a probe program of detprobe", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+class Inputs(unittest.TestCase):
+    def inputs(self, **members):
+        return kit.Inputs(speak.request("x", {}, **members))
+
+    def test_same_bits_on_every_machine(self):
+        want = {  # made with openssl's SHAKE-256 and rational arithmetic
+            "wide": "67960d96ba95d511e17a15d024a7265babf0859ae1b8c67b0aef1897de707b45",
+            "unit": "a10c7482750c14fd6354c82c21c5616e0a85a42ba7e7ab9fc304942c8ad5e21c",
+            "exact": "e6322b94e8f3a789174e27847f88cd81f62182b46de7374a6d4a66ab44f1856e",
+        }
+        for name, digest in want.items():
+            values = self.inputs(set=name).floats("x", 1000)
+            self.assertEqual(hashlib.sha256(struct.pack("<1000d", *values)).hexdigest(), digest, name)
+
+    def test_sets(self):
+        wide, unit, exact = (self.inputs(set=name).floats("x", 4096) for name in SETS)
+        self.assertEqual({math.frexp(x)[1] for x in wide}, set(range(-15, 17)))
+        self.assertTrue(min(wide) < 0 < max(wide))
+        self.assertTrue(-1 <= min(unit) < -0.99 and 0.99 < max(unit) < 1)
+        self.assertEqual(set(exact), {float(i) for i in range(-8, 9)})
+
+    def test_a_spoilt_copy_stays_a_copy(self):
+        inputs = self.inputs()
+        inputs.floats("x", 4).clear()
+        self.assertEqual(len(inputs.floats("x", 4)), 4)
+
+    def test_tensors_seeds_and_problems_differ(self):
+        first = self.inputs().words("x", 4)
+        self.assertEqual(first, self.inputs().words("x", 4))
+        for other in (self.inputs().words("y", 4), self.inputs(seed="1/1").words("x", 4),
+                      self.inputs(problem="test/other").words("x", 4)):
+            self.assertNotEqual(first, other)
+
+
+class Explain(unittest.TestCase):
+    def test_values(self):
+        one = kit.f64([1.0, 2.0, 3.0])
+        other = kit.f64([1.0, math.nextafter(2.0, 3.0), 3.0 - 2**-50])
+        found = kit.explain("y", one, other)
+        self.assertEqual((found["elements"], found["of"], found["first_index"]), (2, 3, 1))
+        self.assertEqual((found["kind"], found["max_ulp"], found["max_abs"]), ("values", "2", 2**-50))
+
+    def test_permutation(self):
+        self.assertEqual(kit.explain("y", kit.s64([1, 2, 3]), kit.s64([3, 1, 2]))["kind"], "permutation")
+        self.assertEqual(kit.explain("y", kit.s64([1, 2, 2]), kit.s64([2, 1, 1]))["kind"], "values")
+
+    def test_ulps_across_zero(self):
+        tiny = math.ldexp(1.0, -1074)
+        self.assertEqual(kit.explain("y", kit.f64([tiny]), kit.f64([-tiny]))["max_ulp"], "2")
+
+    def test_infinite_differences_stay_out_of_json(self):
+        found = kit.explain("y", kit.f64([math.inf, -1e308]), kit.f64([1.0, 1e308]))
+        self.assertNotIn("max_abs", found)
+        json.dumps(found, allow_nan=False)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
