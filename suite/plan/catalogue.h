@@ -43,13 +43,20 @@ struct dp_catalogue {
     size_t program_count;
     struct dp_case *cases; /* sorted by id */
     size_t case_count;
-    char sha256[65]; /* over the canonical expanded cases: a resumed run must see the same */
+    char sha256[65]; /* over the members of all catalogue files, from which every case follows: a resumed run
+                      * must see the same */
 };
 
 /* Finds the built-in probes (relative to the running executable: the build tree's or the prefix's), loads
  * every catalogue file there and in DETPROBE_PROBE_PATH. Duplicate ids, unknown members, missing programs:
  * code 65. */
 int dp_catalogue_load(struct dp_catalogue *ret, struct dp_err *err);
+/* The same with both places given: the folder of the built-in probes (NULL: none) and a list of folders as in
+ * DETPROBE_PROBE_PATH (NULL: none). */
+int dp_catalogue_load_from(const char *builtin, const char *probe_path, struct dp_catalogue *ret,
+                           struct dp_err *err);
+/* The folder of the built-in probes, owned; NULL with code 2 when the installation has none. */
+char *dp_catalogue_builtin_folder(struct dp_err *err);
 void dp_catalogue_free(struct dp_catalogue *catalogue);
 const struct dp_case *dp_catalogue_find(const struct dp_catalogue *catalogue, const char *id);
 

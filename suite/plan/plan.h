@@ -58,9 +58,11 @@ struct dp_plan {
     const char **axes; /* axes in this plan, products included, in the order of the design's table */
     size_t axis_count;
     int seeds, runs, fresh;
-    int64_t expected_ns; /* from the catalogue's costs */
+    int64_t expected_ns; /* from the catalogue's costs, starting the programs included */
 };
 
+/* `options` is copied; what it points to must outlive the plan. Unknown level, axis or selector and a budget
+ * that holds nothing: code 64. */
 int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_options *options,
                  struct dp_plan *ret, struct dp_err *err);
 /* Appends the requests that confirm findings: for every case index in `suspects` the requests of the first

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding, reading and holding the catalogue.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite/base/digest.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/plan/catalogue.h"
+
+enum { FILE_LIMIT = 8 << 20, FILE_COUNT_MAX = 1000 };
+
+/* What loading needs besides the catalogue that it fills. */
+struct loader {
+    struct dp_catalogue *catalogue;
+    const char *builtin; /* folder of the built-in probes, NULL: none */
+    json_t *states;      /* member "programs" of programs.json */
+    json_t *origins;     /* case id -> file that holds it */
+    struct dp_text contents;
+    size_t file_count;
+    struct dp_err *err;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(names[i]);
+    }
+    free(names);
+}
+
+/* Names in a folder without hidden ones, sorted, so that no order of the file system ever shows. */
+static int list_folder(const char *folder, char ***ret_names, size_t *ret_count, struct dp_err *err)
+{
+    DIR *stream = opendir(folder);
+    if (!stream) {
+        return dp_err_set(err, DP_EXIT_DATA, "cannot open probe folder '%.300s': %s", folder,
+                          strerror(errno));
+    }
+    char **names = NULL;
+    size_t count = 0;
+    for (const struct dirent *entry; (entry = readdir(stream));) {
+        if (entry->d_name[0] != '.') {
+            names = dp_realloc(names, count + 1, sizeof(*names));
+            names[count++] = dp_strdup(entry->d_name);
+        }
+    }
+    closedir(stream);
+    if (count > 0) {
+        qsort(names, count, sizeof(*names), compare_names);
+    }
+    *ret_names = names;
+    *ret_count = count;
+    return 0;
+}
+
+static bool ends_with(const char *string, const char *end)
+{
+    const size_t length = strlen(string);
+    const size_t tail = strlen(end);
+    return length > tail && strcmp(string + length - tail, end) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* The executable that a catalogue file names: as it is written, or with ".py" behind it. Owned or NULL. */
+static char *find_executable(const char *folder, const char *name)
+{
+    char *path = dp_printf("%s/%s", folder, name);
+    if (is_file(path)) {
+        return path;
+    }
+    free(path);
+    path = dp_printf("%s/%s.py", folder, name);
+    if (is_file(path)) {
+        return path;
+    }
+    free(path);
+    return NULL;
+}
+
+static struct dp_program *find_program(const struct dp_catalogue *catalogue, const char *name)
+{
+    for (size_t i = 0; i < catalogue->program_count; i++) {
+        if (strcmp(catalogue->programs[i]->name, name) == 0) {
+            return catalogue->programs[i];
+        }
+    }
+    return NULL;
+}
+
+/* "cpu/gemm" for ".../cpu" and "gemm" or "gemm.py"; the whole path where a folder of the user's has the name
+ * of another one. */
+static char *program_name(const struct loader *loader, const char *folder, const char *file, bool builtin)
+{
+    const char *slash = strrchr(folder, '/');
+    const int stem = (int)strlen(file) - (ends_with(file, ".py") ? 3 : 0);
+    char *name = dp_printf("%s/%.*s", slash ? slash + 1 : folder, stem, file);
+    const struct dp_program *other = builtin ? NULL : find_program(loader->catalogue, name);
+    if (!other) {
+        return name;
+    }
+    char *path = dp_printf("%s/", folder);
+    const bool own =
+        strncmp(other->path, path, strlen(path)) == 0 && !strchr(other->path + strlen(path), '/');
+    free(path);
+    if (own) {
+        return name;
+    }
+    free(name);
+    return dp_printf("%s/%.*s", folder, stem, file);
+}
+
+/* Sets path, interpreter, state and reason. A missing program is a fact of this build when programs.json
+ * names it, and bad input otherwise. */
+static int locate_program(const struct loader *loader, struct dp_program *program, const char *folder,
+                          const char *file, bool builtin)
+{
+    const json_t *known = builtin ? json_object_get(loader->states, program->name) : NULL;
+    program->path = find_executable(folder, file);
+    if (strcmp(dp_json_string(known, "state", "ready"), "ready") != 0 || (known && !program->path)) {
+        program->state = DP_PROGRAM_NOT_BUILT;
+        program->reason =
+            dp_strdup(dp_json_string(known, "reason", "the program is not where it was installed"));
+        if (!program->path) {
+            program->path = dp_printf("%s/%s", folder, file);
+        }
+        return 0;
+    }
+    if (!program->path) {
+        return dp_err_set(loader->err, DP_EXIT_DATA, "program '%.100s' is not in '%.200s'", file, folder);
+    }
+    if (ends_with(program->path, ".py")) {
+        program->interpreter = dp_strdup("python3");
+        return 0;
+    }
+    if (access(program->path, X_OK) != 0) {
+        return dp_err_set(loader->err, DP_EXIT_DATA, "program '%.200s' is not executable", program->path);
+    }
+    return 0;
+}
+
+static void free_program(struct dp_program *program)
+{
+    free(program->name);
+    free(program->path);
+    free(program->interpreter);
+    free(program->reason);
+    free(program);
+}
+
+/* Several catalogue files may name one program. Borrowed from the catalogue. */
+static struct dp_program *take_program(const struct loader *loader, const char *folder, const char *file,
+                                       bool builtin)
+{
+    struct dp_catalogue *catalogue = loader->catalogue;
+    char *name = program_name(loader, folder, file, builtin);
+    struct dp_program *program = find_program(catalogue, name);
+    if (program) {
+        free(name);
+        return program;
+    }
+    program = dp_alloc(1, sizeof(*program));
+    program->name = name;
+    if (locate_program(loader, program, folder, file, builtin) != 0) {
+        free_program(program);
+        return NULL;
+    }
+    catalogue->programs = dp_realloc(catalogue->programs, catalogue->program_count + 1, sizeof(program));
+    catalogue->programs[catalogue->program_count++] = program;
+    return program;
+}
+
+static int add_case(struct loader *loader, json_t *item, struct dp_program *program, const char *path)
+{
+    struct dp_catalogue *catalogue = loader->catalogue;
+    const char *id = dp_json_string(item, "id", "");
+    const char *origin = dp_json_string(loader->origins, id, NULL);
+    if (origin) {
+        return dp_err_set(loader->err, DP_EXIT_DATA, "case '%.120s' stands in '%.200s' and in '%.200s'", id,
+                          origin, path);
+    }
+    json_object_set_new(loader->origins, id, json_string(path));
+    const char *family = strchr(id, '/') + 1;
+    catalogue->cases[catalogue->case_count++] = (struct dp_case){
+        .id = id,
+        .backend = dp_printf("%.*s", (int)(family - 1 - id), id),
+        .family = dp_printf("%.*s", (int)strcspn(family, "/"), family),
+        .program = program,
+        .json = json_incref(item),
+        .cost_us = dp_json_number(item, "cost", 0),
+        .control = dp_json_array_has(json_object_get(item, "tags"), "control"),
+    };
+    return 0;
+}
+
+static int add_cases(struct loader *loader, const json_t *file, const char *folder, const char *path,
+                     bool builtin)
+{
+    struct dp_catalogue *catalogue = loader->catalogue;
+    json_t *items = dp_catalogue_expand(file, loader->err);
+    struct dp_program *program =
+        items ? take_program(loader, folder, dp_json_string(file, "program", ""), builtin) : NULL;
+    if (!program) {
+        json_decref(items);
+        return dp_err_prefix(loader->err, "'%.250s'", path);
+    }
+    catalogue->cases = dp_realloc(catalogue->cases, catalogue->case_count + json_array_size(items),
+                                  sizeof(*catalogue->cases));
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(items); i++) {
+        rc = add_case(loader, json_array_get(items, i), program, path);
+    }
+    json_decref(items);
+    return rc;
+}
+
+static int load_file(struct loader *loader, const char *folder, const char *name, bool builtin)
+{
+    if (loader->file_count++ == FILE_COUNT_MAX) {
+        return dp_err_set(loader->err, DP_EXIT_DATA, "more than %d catalogue files", FILE_COUNT_MAX);
+    }
+    char *path = dp_printf("%s/%s", folder, name);
+    json_t *file = dp_json_load(path, FILE_LIMIT, loader->err);
+    int rc = file ? add_cases(loader, file, folder, path, builtin) : -1;
+    if (rc == 0) {
+        char *text = json_dumps(file, JSON_COMPACT);
+        dp_text_put(&loader->contents, text);
+        free(text);
+    }
+    json_decref(file);
+    free(path);
+    return rc;
+}
+
+static int load_folder(struct loader *loader, const char *folder, bool builtin)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (list_folder(folder, &names, &count, loader->err) != 0) {
+        return -1;
+    }
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (ends_with(names[i], ".json")) {
+            rc = load_file(loader, folder, names[i], builtin);
+        }
+    }
+    free_names(names, count);
+    return rc;
+}
+
+/* The built-in tree: programs.json, and a folder for each backend. */
+static int load_builtin(struct loader *loader)
+{
+    char *path = dp_printf("%s/programs.json", loader->builtin);
+    json_t *file = dp_json_load(path, FILE_LIMIT, loader->err);
+    free(path);
+    char **names = NULL;
+    size_t count = 0;
+    if (!file || list_folder(loader->builtin, &names, &count, loader->err) != 0) {
+        json_decref(file);
+        return -1;
+    }
+    loader->states = json_incref(json_object_get(file, "programs"));
+    json_decref(file);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        char *folder = dp_printf("%s/%s", loader->builtin, names[i]);
+        if (is_folder(folder)) {
+            rc = load_folder(loader, folder, /* builtin= */ true);
+        }
+        free(folder);
+    }
+    free_names(names, count);
+    return rc;
+}
+
+/* Absolute, so that a program keeps its path whatever becomes of the working directory. */
+static int load_third_party(struct loader *loader, const char *probe_path)
+{
+    char *copy = dp_strdup(probe_path);
+    char *rest = copy;
+    int rc = 0;
+    for (const char *folder; rc == 0 && (folder = strsep(&rest, ":"));) {
+        if (!*folder) {
+            continue;
+        }
+        char *real = realpath(folder, NULL);
+        rc = real ? load_folder(loader, real, /* builtin= */ false)
+                  : dp_err_set(loader->err, DP_EXIT_DATA,
+                               "cannot open probe folder '%.300s' of DETPROBE_PROBE_PATH: %s", folder,
+                               strerror(errno));
+        free(real);
+    }
+    free(copy);
+    return rc;
+}
+
+static int compare_cases(const void *a, const void *b)
+{
+    return strcmp(((const struct dp_case *)a)->id, ((const struct dp_case *)b)->id);
+}
+
+static int compare_programs(const void *a, const void *b)
+{
+    return strcmp((*(struct dp_program *const *)a)->name, (*(struct dp_program *const *)b)->name);
+}
+
+static int check_pairs(const struct loader *loader)
+{
+    const struct dp_catalogue *catalogue = loader->catalogue;
+    for (size_t i = 0; i < catalogue->case_count; i++) {
+        const char *pair = dp_json_string(catalogue->cases[i].json, "pair", NULL);
+        if (pair && !dp_catalogue_find(catalogue, pair)) {
+            const char *id = catalogue->cases[i].id;
+            return dp_err_set(loader->err, DP_EXIT_DATA, "'%.200s': case '%.120s': pair '%.120s' is no case",
+                              dp_json_string(loader->origins, id, ""), id, pair);
+        }
+    }
+    return 0;
+}
+
+/* Order is by name alone: a program's place decides the plan's order. */
+static int finish(struct loader *loader)
+{
+    struct dp_catalogue *catalogue = loader->catalogue;
+    if (catalogue->case_count > 0) {
+        qsort(catalogue->cases, catalogue->case_count, sizeof(*catalogue->cases), compare_cases);
+        qsort(catalogue->programs, catalogue->program_count, sizeof(*catalogue->programs), compare_programs);
+    }
+    dp_sha256_hex(loader->contents.data ? loader->contents.data : "", loader->contents.length,
+                  catalogue->sha256);
+    return check_pairs(loader);
+}
+
+int dp_catalogue_load_from(const char *builtin, const char *probe_path, struct dp_catalogue *ret,
+                           struct dp_err *err)
+{
+    struct dp_catalogue catalogue = {0};
+    struct loader loader = {.catalogue = &catalogue,
+                            .builtin = builtin,
+                            .origins = json_object(),
+                            .contents = DP_TEXT(SIZE_MAX / 2),
+                            .err = err};
+    int rc = builtin ? load_builtin(&loader) : 0;
+    if (rc == 0 && probe_path) {
+        rc = load_third_party(&loader, probe_path);
+    }
+    if (rc == 0) {
+        rc = finish(&loader);
+    }
+    json_decref(loader.states);
+    json_decref(loader.origins);
+    dp_text_free(&loader.contents);
+    if (rc != 0) {
+        dp_catalogue_free(&catalogue);
+        return -1;
+    }
+    *ret = catalogue;
+    return 0;
+}
+
+char *dp_catalogue_builtin_folder(struct dp_err *err)
+{
+    static const char *const places[] = {"probes", "libexec/detprobe/probes"};
+    char self[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length < 0) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot find the probe programs: '/proc/self/exe': %s",
+                   strerror(errno));
+        return NULL;
+    }
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) {
+        *slash = '\0';
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char *folder = dp_printf("%s/%s", self, places[i]);
+        char *file = dp_printf("%s/programs.json", folder);
+        const bool found = is_file(file);
+        free(file);
+        if (found) {
+            return folder;
+        }
+        free(folder);
+    }
+    dp_err_set(err, DP_EXIT_NO_VERDICT,
+               "cannot find the probe programs: no 'programs.json' in '%.200s/%s' or '%.200s/%s'", self,
+               places[0], self, places[1]);
+    return NULL;
+}
+
+int dp_catalogue_load(struct dp_catalogue *ret, struct dp_err *err)
+{
+    char *builtin = dp_catalogue_builtin_folder(err);
+    const int rc = builtin ? dp_catalogue_load_from(builtin, getenv("DETPROBE_PROBE_PATH"), ret, err) : -1;
+    free(builtin);
+    return rc;
+}
+
+void dp_catalogue_free(struct dp_catalogue *catalogue)
+{
+    for (size_t i = 0; i < catalogue->case_count; i++) {
+        free(catalogue->cases[i].backend);
+        free(catalogue->cases[i].family);
+        json_decref(catalogue->cases[i].json);
+    }
+    for (size_t i = 0; i < catalogue->program_count; i++) {
+        free_program(catalogue->programs[i]);
+    }
+    free(catalogue->cases);
+    free(catalogue->programs);
+    *catalogue = (struct dp_catalogue){0};
+}
+
+const struct dp_case *dp_catalogue_find(const struct dp_catalogue *catalogue, const char *id)
+{
+    const struct dp_case key = {.id = id};
+    return catalogue->case_count > 0 ? bsearch(&key, catalogue->cases, catalogue->case_count,
+                                               sizeof(*catalogue->cases), compare_cases)
+                                     : NULL;
+}
+
+json_t *dp_case_describe(const struct dp_case *item)
+{
+    json_t *object = json_copy(item->json);
+    json_t *program = json_object();
+    json_object_set_new(program, "name", json_string(item->program->name));
+    const bool ready = item->program->state == DP_PROGRAM_READY;
+    json_object_set_new(program, "state", json_string(ready ? "ready" : "not_built"));
+    if (!ready) {
+        json_object_set_new(program, "reason", json_string(item->program->reason));
+    }
+    json_object_set_new(object, "backend", json_string(item->backend));
+    json_object_set_new(object, "family", json_string(item->family));
+    json_object_set_new(object, "control", json_boolean(item->control));
+    json_object_set_new(object, "program", program);
+    return object;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables behind --level and --axis.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/text.h"
+#include "suite/plan/levels.h"
+
+/* The base fills new memory with 0xa5, so these are the other patterns. */
+static const char *const poison_quick[] = {"nan", NULL};
+static const char *const poison_all[] = {"0x5a", "nan", NULL};
+static const char *const threads_quick[] = {"1", "2", "4", NULL};
+static const char *const threads_all[] = {"1", "2", "4", "8", NULL};
+static const char *const batch_quick[] = {"1/0", "16/15", NULL};
+static const char *const batch_all[] = {"1/0",   "2/1",   "4/0",  "8/7",   "16/0",
+                                        "16/15", "32/13", "64/0", "64/63", NULL};
+static const char *const once[] = {"", NULL};
+
+static const struct dp_level levels[] = {
+    {.name = "quick",
+     .seeds = 3,
+     .runs = 8,
+     .fresh = 2,
+     .case_limit_ns = 100000000,
+     .side_runs = 2,
+     .poison = poison_quick,
+     .threads = threads_quick,
+     .batch = batch_quick},
+    {.name = "default",
+     .seeds = 8,
+     .runs = 25,
+     .fresh = 5,
+     .case_limit_ns = 600000000,
+     .poison = poison_all,
+     .threads = threads_all,
+     .batch = batch_all},
+    {.name = "deep",
+     .seeds = 32,
+     .runs = 200,
+     .fresh = 20,
+     .case_limit_ns = 20000000000,
+     .poison = poison_all,
+     .threads = threads_all,
+     .batch = batch_all,
+     .products = true},
+};
+
+/* `batch*repeat` is left out of the deep level: it repeats what `batch` with two runs and `repeat` show
+ * apart. */
+static const struct dp_axis axes[] = {
+    {.name = "repeat", .extent = DP_EXTENT_FULL},
+    {.name = "fresh", .extent = DP_EXTENT_FRESH},
+    {.name = "poison", .extent = DP_EXTENT_INVARIANT},
+    {.name = "threads", .extent = DP_EXTENT_INVARIANT},
+    {.name = "batch", .extent = DP_EXTENT_INVARIANT, .batch = true},
+    {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
+    {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .batch = true},
+    {.name = "threads*batch", .extent = DP_EXTENT_INVARIANT, .product = true, .deep = true, .batch = true},
+    {.name = NULL},
+};
+
+/* Axes of the design that no part of this version varies. */
+static const char *const not_available[] = {"busy", "concurrency", "align", "algorithm", "isa", "device"};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct dp_level *dp_level_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(levels); i++) {
+        if (strcmp(levels[i].name, name) == 0) {
+            return &levels[i];
+        }
+    }
+    return NULL;
+}
+
+const struct dp_axis *dp_plan_axes(void)
+{
+    return axes;
+}
+
+static const struct dp_axis *find(const char *name)
+{
+    for (const struct dp_axis *axis = axes; axis->name; axis++) {
+        if (strcmp(axis->name, name) == 0) {
+            return axis;
+        }
+    }
+    return NULL;
+}
+
+static bool is_axis_word(const char *word, size_t length)
+{
+    for (const struct dp_axis *axis = axes; axis->name; axis++) {
+        if (!axis->product && strlen(axis->name) == length && strncmp(axis->name, word, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two factors of a product, owned; false when the word is none. No axis' name ends where an 'x' could be
+ * taken for the sign, because both sides must be axes. */
+static bool split_product(const char *word, char **ret_left, char **ret_right)
+{
+    static const char *const signs[] = {"*", "x", "\xc3\x97"};
+    for (size_t s = 0; s < COUNT(signs); s++) {
+        for (const char *at = word; (at = strstr(at, signs[s])); at++) {
+            const char *right = at + strlen(signs[s]);
+            if (is_axis_word(word, (size_t)(at - word)) && is_axis_word(right, strlen(right))) {
+                *ret_left = dp_printf("%.*s", (int)(at - word), word);
+                *ret_right = dp_strdup(right);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static const struct dp_axis *find_product(const char *left, const char *right)
+{
+    char *name = dp_printf("%s*%s", left, right);
+    const struct dp_axis *axis = find(name);
+    free(name);
+    return axis;
+}
+
+static void no_axis(const char *word, struct dp_err *err)
+{
+    const char *names[COUNT(axes) + COUNT(not_available)];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(not_available); i++) {
+        if (strcmp(word, not_available[i]) == 0) {
+            dp_err_set(err, DP_EXIT_USAGE, "axis '%s' is not available in this version", word);
+            return;
+        }
+    }
+    for (const struct dp_axis *axis = axes; axis->name; axis++) {
+        names[count++] = axis->name;
+    }
+    const char *near = dp_suggest(word, names, count);
+    if (near) {
+        dp_err_set(err, DP_EXIT_USAGE, "unknown axis '%.80s', did you mean '%s'?", word, near);
+        return;
+    }
+    struct dp_text all = DP_TEXT(300);
+    for (size_t i = 0; i < count; i++) {
+        dp_text_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    dp_err_set(err, DP_EXIT_USAGE, "unknown axis '%.80s', there are %s", word, all.data);
+    dp_text_free(&all);
+}
+
+const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err)
+{
+    const struct dp_axis *axis = find(word);
+    char *left = NULL;
+    char *right = NULL;
+    if (!axis && split_product(word, &left, &right)) {
+        axis = find_product(left, right);
+        axis = axis ? axis : find_product(right, left);
+        free(left);
+        free(right);
+        if (!axis) {
+            dp_err_set(err, DP_EXIT_USAGE, "the product '%.80s' is not available in this version", word);
+            return NULL;
+        }
+    }
+    if (!axis) {
+        no_axis(word, err);
+    }
+    return axis;
+}
+
+static size_t copy_settings(const char *const *list, const char *ret_settings[DP_SETTING_MAX])
+{
+    size_t count = 0;
+    for (; list[count]; count++) {
+        ret_settings[count] = list[count];
+    }
+    return count;
+}
+
+/* "4*16/15" for every pair; the strings are made once for the whole lists, of which every level's is a part.
+ */
+static const char *pair_setting(const char *threads, const char *batch)
+{
+    static char names[COUNT(threads_all)][COUNT(batch_all)][16];
+    for (size_t t = 0; threads_all[t]; t++) {
+        for (size_t b = 0; batch_all[b]; b++) {
+            if (strcmp(threads, threads_all[t]) == 0 && strcmp(batch, batch_all[b]) == 0) {
+                snprintf(names[t][b], sizeof(names[t][b]), "%s*%s", threads, batch);
+                return names[t][b];
+            }
+        }
+    }
+    return NULL;
+}
+
+static size_t pair_settings(const struct dp_level *level, const char *ret_settings[DP_SETTING_MAX])
+{
+    size_t count = 0;
+    for (size_t t = 0; level->threads[t]; t++) {
+        for (size_t b = 0; level->batch[b]; b++) {
+            ret_settings[count++] = pair_setting(level->threads[t], level->batch[b]);
+        }
+    }
+    return count;
+}
+
+size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
+                        const char *ret_settings[DP_SETTING_MAX])
+{
+    if (strcmp(axis->name, "threads*batch") == 0) {
+        return pair_settings(level, ret_settings);
+    }
+    const char *const *list = once;
+    if (strcmp(axis->name, "poison") == 0) {
+        list = level->poison;
+    } else if (strncmp(axis->name, "threads", 7) == 0) {
+        list = level->threads;
+    } else if (strncmp(axis->name, "batch", 5) == 0) {
+        list = level->batch;
+    }
+    return copy_settings(list, ret_settings);
+}
+
+const char *dp_fresh_setting(int k)
+{
+    static char names[DP_FRESH_MAX + 1][8];
+    if (!names[k][0]) {
+        snprintf(names[k], sizeof(names[k]), "%d", k);
+    }
+    return names[k];
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the levels of a run mean: amounts, axes and their settings, as tables.
+ */
+#ifndef DP_PLAN_LEVELS_H
+#define DP_PLAN_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "suite/base/err.h"
+
+enum {
+    DP_SETTING_MAX = 64, /* settings of one axis, products included */
+    DP_FRESH_MAX = 1000
+};
+
+/* Where the inputs of an axis come from, and how often it runs. */
+enum dp_extent {
+    DP_EXTENT_FULL,     /* every seed, every run */
+    DP_EXTENT_FRESH,    /* once in each fresh process, on the first seeds */
+    DP_EXTENT_INVARIANT /* a few runs on the first seeds */
+};
+
+struct dp_level {
+    const char *name;
+    int seeds, runs, fresh;
+    int64_t case_limit_ns; /* what one case may cost before its seeds and runs are cut */
+    int side_runs;         /* of the sets `unit` and `exact`; 0: as many as the case's runs */
+    const char *const *poison, *const *threads, *const *batch; /* settings, each list ended by NULL */
+    bool products;                                             /* takes the product axes by itself */
+};
+
+struct dp_axis {
+    const char *name;
+    enum dp_extent extent;
+    bool product; /* of other axes: only where asked for ... */
+    bool deep;    /* ... or at a level with products */
+    bool batch;   /* only for cases that name a batch parameter */
+};
+
+/* NULL for an unknown name. */
+const struct dp_level *dp_level_find(const char *name);
+
+/* The axes that this version can vary, in the order of the design; ended by a row without name. The first is
+ * `repeat`. */
+const struct dp_axis *dp_plan_axes(void);
+/* The axis that the user means: products in either order and with '*', 'x' or the multiplication sign. NULL
+ * with code 64, which tells an axis that is only not available from one that is not known. */
+const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
+
+/* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
+size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
+                        const char *ret_settings[DP_SETTING_MAX]);
+/* The setting of the k-th fresh process, 1 <= k <= DP_FRESH_MAX: a static string. */
+const char *dp_fresh_setting(int k);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From level and options to the requests and the price of one case.
+ */
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/plan/scheme.h"
+
+enum {
+    FIRST_SEEDS = 2,    /* what axes other than repeat take */
+    INVARIANT_RUNS = 2, /* ... and how often at each setting: one repeat tells whether the setting repeats */
+    LEAST_SEEDS = 2,    /* a case is never cut below these */
+    LEAST_RUNS = 3,
+    MISCOUNT_RUNS = 100,    /* of a control with an exact number of mismatches that states no runs */
+    DEFAULT_COST_US = 1000, /* of a case whose catalogue states none */
+};
+
+/* What a plan costs beside the runs themselves. Measured on two cores; only the budget depends on them. */
+#define START_NATIVE_NS INT64_C(30000000)  /* a C program until its hello, libraries loaded */
+#define START_SCRIPT_NS INT64_C(400000000) /* an interpreter and its numerical modules */
+#define REQUEST_NS INT64_C(1000000) /* inputs, preparation, digests and the protocol, for each request */
+
+static const struct dp_axis *first_axis(enum dp_extent extent)
+{
+    const struct dp_axis *axis = dp_plan_axes();
+    while (axis->extent != extent) {
+        axis++;
+    }
+    return axis;
+}
+
+/* The level's axes, or those asked for and `repeat`, in the order of the table. */
+static int choose_axes(const struct dp_plan_options *options, struct scheme *scheme, struct dp_err *err)
+{
+    const struct dp_axis *all = dp_plan_axes();
+    bool wanted[DP_AXIS_MAX] = {true}; /* the first, repeat, always runs */
+    for (size_t i = 0; i < options->axes.count; i++) {
+        const struct dp_axis *axis = dp_axis_find(options->axes.items[i], err);
+        if (!axis) {
+            return -1;
+        }
+        wanted[axis - all] = true;
+    }
+    for (size_t i = 0; all[i].name; i++) {
+        const bool fresh = all[i].extent == DP_EXTENT_FRESH;
+        const bool usual = !all[i].product || (all[i].deep && scheme->level->products);
+        const bool take = wanted[i] || (options->axes.count == 0 && usual) || (fresh && options->fresh > 0);
+        if (take && !(fresh && scheme->fresh == 0)) {
+            scheme->axes[scheme->axis_count++] = &all[i];
+        }
+    }
+    return 0;
+}
+
+static bool has_fresh(const struct scheme *scheme)
+{
+    for (size_t i = 0; i < scheme->axis_count; i++) {
+        if (scheme->axes[i]->extent == DP_EXTENT_FRESH) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struct dp_err *err)
+{
+    const struct dp_level *level = dp_level_find(options->level);
+    if (!level) {
+        return dp_err_set(err, DP_EXIT_USAGE, "unknown level '%.60s', there are quick, default and deep",
+                          options->level);
+    }
+    if (options->fresh > DP_FRESH_MAX) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'%d' fresh processes are too many, at most %d", options->fresh,
+                          DP_FRESH_MAX);
+    }
+    struct scheme scheme = {
+        .level = level,
+        .seeds = options->seeds > 0 ? options->seeds : level->seeds,
+        .runs = options->runs > 0 ? options->runs : level->runs,
+        .fresh = options->fresh >= 0 ? options->fresh : level->fresh,
+        .seeds_given = options->seeds > 0,
+        .runs_given = options->runs > 0,
+    };
+    if (choose_axes(options, &scheme, err) != 0) {
+        return -1;
+    }
+    scheme.fresh = has_fresh(&scheme) ? scheme.fresh : 0;
+    *ret = scheme;
+    return 0;
+}
+
+static const json_t *expected(const struct dp_case *item)
+{
+    return json_object_get(item->json, "expected");
+}
+
+static bool expects_fresh(const struct dp_case *item)
+{
+    return strcmp(dp_json_string(expected(item), "axis", "repeat"), "fresh") == 0;
+}
+
+bool scheme_takes(const struct scheme *scheme, const struct dp_case *item)
+{
+    return !item->control || !expects_fresh(item) || scheme->fresh > 0;
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void visit_settings(const struct scheme *scheme, const struct dp_axis *axis, struct dp_request request,
+                           request_visitor visit, void *context)
+{
+    const char *settings[DP_SETTING_MAX];
+    const size_t count = dp_axis_settings(axis, scheme->level, settings);
+    request.axis = axis->name;
+    for (size_t i = 0; i < count; i++) {
+        request.setting = settings[i];
+        visit(context, &request);
+    }
+}
+
+/* Every axis on one seed of the set that decides bits. */
+static void visit_wide(const struct scheme *scheme, const struct share *share, int seed,
+                       request_visitor visit, void *context)
+{
+    const bool has_batch = dp_json_string(share->item->json, "batch", NULL) != NULL;
+    for (size_t i = 0; i < scheme->axis_count; i++) {
+        const struct dp_axis *axis = scheme->axes[i];
+        const bool full = axis->extent == DP_EXTENT_FULL;
+        const bool base = axis == dp_plan_axes();
+        const bool apt = base || (share->invariant && (!axis->batch || has_batch));
+        if (axis->extent == DP_EXTENT_FRESH || !apt || (!full && seed >= FIRST_SEEDS)) {
+            continue;
+        }
+        const struct dp_request request = {
+            .seed_index = seed, .set = "wide", .runs = full ? share->runs : INVARIANT_RUNS};
+        visit_settings(scheme, axis, request, visit, context);
+    }
+}
+
+/* The sets that decide whether the result is right. */
+static void visit_side(const struct scheme *scheme, const struct share *share, request_visitor visit,
+                       void *context)
+{
+    static const char *const sets[] = {"unit", "exact"};
+    const int runs = scheme->level->side_runs ? smaller(scheme->level->side_runs, share->runs) : share->runs;
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        const struct dp_request request = {.set = sets[i], .runs = runs};
+        visit_settings(scheme, first_axis(DP_EXTENT_FULL), request, visit, context);
+    }
+}
+
+static void visit_fresh(const struct share *share, int process, request_visitor visit, void *context)
+{
+    for (int seed = 0; process <= share->fresh && seed < smaller(FIRST_SEEDS, share->seeds); seed++) {
+        const struct dp_request request = {
+            .axis = first_axis(DP_EXTENT_FRESH)->name,
+            .setting = dp_fresh_setting(process),
+            .seed_index = seed,
+            .set = "wide",
+            .runs = 1,
+            .process = process,
+        };
+        visit(context, &request);
+    }
+}
+
+void scheme_requests(const struct scheme *scheme, const struct share *share, int process,
+                     request_visitor visit, void *context)
+{
+    if (process > 0) {
+        visit_fresh(share, process, visit, context);
+        return;
+    }
+    for (int seed = 0; seed < share->seeds; seed++) {
+        visit_wide(scheme, share, seed, visit, context);
+        if (seed == 0 && !share->item->control) {
+            visit_side(scheme, share, visit, context);
+        }
+    }
+}
+
+struct sums {
+    int64_t runs, requests;
+};
+
+static void add_up(void *context, const struct dp_request *request)
+{
+    struct sums *sums = context;
+    sums->runs += request->runs;
+    sums->requests++;
+}
+
+static struct sums share_sums(const struct scheme *scheme, const struct share *share)
+{
+    struct sums sums = {0};
+    scheme_requests(scheme, share, 0, add_up, &sums);
+    if (share->fresh > 0) {
+        struct sums one = {0};
+        scheme_requests(scheme, share, 1, add_up, &one);
+        sums.runs += one.runs * share->fresh;
+        sums.requests += one.requests * share->fresh;
+    }
+    return sums;
+}
+
+static int64_t cost_ns(const struct dp_case *item)
+{
+    return (int64_t)((item->cost_us > 0 ? item->cost_us : DEFAULT_COST_US) * 1000);
+}
+
+static bool is_too_dear(const struct scheme *scheme, const struct share *share)
+{
+    /* As a double: hostile costs times runs would overflow. */
+    return (double)share_sums(scheme, share).runs * (double)cost_ns(share->item) >
+           (double)scheme->level->case_limit_ns;
+}
+
+/* Sets *amount to the largest number from `least` to its present value at which the case is within the limit,
+ * `least` if it never is. */
+static void cut(const struct scheme *scheme, const struct share *share, int *amount, int least)
+{
+    int low = least;
+    int high = *amount;
+    while (low < high) {
+        *amount = low + (high - low + 1) / 2;
+        if (is_too_dear(scheme, share)) {
+            high = *amount - 1;
+        } else {
+            low = *amount;
+        }
+    }
+    *amount = low;
+}
+
+static struct share control_share(const struct scheme *scheme, const struct dp_case *item)
+{
+    const bool counted = json_object_get(expected(item), "mismatches") != NULL;
+    const int runs = (int)dp_json_int(expected(item), "runs", counted ? MISCOUNT_RUNS : 0);
+    return (struct share){
+        .item = item,
+        .seeds = runs ? 1 : scheme->level->seeds,
+        .runs = runs ? runs : scheme->level->runs,
+        .fresh = expects_fresh(item) ? scheme->fresh : 0,
+    };
+}
+
+struct share scheme_share(const struct scheme *scheme, const struct dp_case *item)
+{
+    if (item->control) {
+        return control_share(scheme, item);
+    }
+    struct share share = {.item = item,
+                          .seeds = scheme->seeds,
+                          .runs = scheme->runs,
+                          .fresh = scheme->fresh,
+                          .invariant = true};
+    if (!scheme->seeds_given && share.seeds > LEAST_SEEDS && is_too_dear(scheme, &share)) {
+        cut(scheme, &share, &share.seeds, LEAST_SEEDS);
+    }
+    if (!scheme->runs_given && share.runs > LEAST_RUNS && is_too_dear(scheme, &share)) {
+        cut(scheme, &share, &share.runs, LEAST_RUNS);
+    }
+    return share;
+}
+
+int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
+{
+    if (item->program->state != DP_PROGRAM_READY) {
+        return 0;
+    }
+    const struct share share = scheme_share(scheme, item);
+    const struct sums sums = share_sums(scheme, &share);
+    const double ns = (double)sums.runs * (double)cost_ns(item) + (double)sums.requests * (double)REQUEST_NS;
+    const double most = 1e14; /* a day: far beyond any budget, and thousands of cases still add up */
+    return (int64_t)(ns < most ? ns : most);
+}
+
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program)
+{
+    if (program->state != DP_PROGRAM_READY) {
+        return 0;
+    }
+    return (1 + scheme->fresh) * (program->interpreter ? START_SCRIPT_NS : START_NATIVE_NS);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheme of a plan: level and options resolved to amounts and axes, and from them the requests and the
+ * price of one case. Internal to this folder.
+ */
+#ifndef DP_PLAN_SCHEME_H
+#define DP_PLAN_SCHEME_H
+
+#include "suite/plan/levels.h"
+#include "suite/plan/plan.h"
+
+enum { DP_AXIS_MAX = 16 };
+
+struct scheme {
+    const struct dp_level *level;
+    const struct dp_axis *axes[DP_AXIS_MAX];
+    size_t axis_count;
+    int seeds, runs, fresh;       /* nominal: of a case that is not cut */
+    bool seeds_given, runs_given; /* asked for: not cut */
+};
+
+/* One case's share, after cutting. */
+struct share {
+    const struct dp_case *item;
+    int seeds, runs, fresh;
+    bool invariant; /* takes other axes than repeat and fresh; a control does not */
+};
+
+/* What is called with each request of a case; case_index is left for the caller to set. */
+typedef void (*request_visitor)(void *context, const struct dp_request *request);
+
+int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struct dp_err *err);
+/* False for a control that cannot show itself because its axis is not in the plan. */
+bool scheme_takes(const struct scheme *scheme, const struct dp_case *item);
+struct share scheme_share(const struct scheme *scheme, const struct dp_case *item);
+/* The requests of one process: the base process 0, or the k-th fresh one. */
+void scheme_requests(const struct scheme *scheme, const struct share *share, int process,
+                     request_visitor visit, void *context);
+/* Expected time of all its requests; nothing for a program that was not built. */
+int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item);
+/* Expected time of starting a program as often as its cases need. */
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program);
+
+/* Clears in `chosen` the cases that do not fit into the budget, by a fixed rule. Code 64 when none fits. */
+int budget_cut(const struct scheme *scheme, const struct dp_catalogue *catalogue, int64_t budget_ns,
+               bool *chosen, struct dp_err *err);
+
+#endif
