@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * detprobe validate: the strict reader over report and catalogue files, each judged by itself.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/model.h"
+#include "suite/base/json.h"
+#include "suite/base/options.h"
+#include "suite/base/text.h"
+#include "suite/command/command.h"
+#include "suite/plan/catalogue.h"
+
+#define FILE_LIMIT ((size_t)256 << 20) /* as for reports */
+
+static int check_catalogue(const json_t *file, struct dp_err *err)
+{
+    json_t *cases = dp_catalogue_expand(file, err);
+    json_decref(cases);
+    return cases ? 0 : -1;
+}
+
+static bool is_catalogue(const json_t *file)
+{
+    return json_object_get(file, "cases") || json_object_get(file, "variants");
+}
+
+/* Prints one line: "ok" on standard output, what is wrong on standard error. */
+static int validate_file(const char *path)
+{
+    struct dp_err err = {0};
+    json_t *file = dp_json_load(path, FILE_LIMIT, &err);
+    char *name = dp_printable(path, strlen(path));
+    int rc = -1;
+    if (file) {
+        const bool catalogue = is_catalogue(file);
+        rc = catalogue ? check_catalogue(file, &err) : dp_report_check(file, &err);
+        if (rc == 0) {
+            printf("ok: '%s' is a valid %s\n", name, catalogue ? "catalogue file" : "report");
+        } else {
+            dp_err_prefix(&err, "not a valid %s '%.250s'", catalogue ? "catalogue file" : "report", name);
+        }
+    }
+    if (rc != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+    }
+    free(name);
+    json_decref(file);
+    return rc;
+}
+
+static int validate_all(const struct dp_strings *paths, struct dp_err *err)
+{
+    if (paths->count == 0) {
+        return dp_err_set(err, DP_EXIT_USAGE, "no file to validate, see 'detprobe validate --help'");
+    }
+    size_t bad = 0;
+    for (size_t i = 0; i < paths->count; i++) {
+        bad += validate_file(paths->items[i]) != 0;
+    }
+    /* Each bad file has had its line. */
+    err->text[0] = '\0';
+    err->code = bad ? DP_EXIT_DATA : DP_EXIT_OK;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write 'standard output'");
+    }
+    return err->code == DP_EXIT_OK ? 0 : -1;
+}
+
+int cmd_validate(int argc, char **argv)
+{
+    const struct dp_command_line line = {
+        .usage = "detprobe validate FILE...",
+        .summary =
+            "Checks report and catalogue files strictly: schema, known version, and of a report that its "
+            "digest is that of its body. All files are looked at; - is standard input.",
+        .details = "exit codes: 0 all valid, 64 usage, 65 some file is not valid",
+    };
+    struct dp_strings paths = {0};
+    struct dp_err err = {0};
+    bool help = false;
+    int rc = dp_options_parse(&line, argc, argv, &paths, &help, &err);
+    if (rc == 0 && !help) {
+        rc = validate_all(&paths, &err);
+    }
+    if (rc != 0 && err.text[0]) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+    }
+    free(paths.items);
+    return rc == 0 ? DP_EXIT_OK : err.code;
+}
