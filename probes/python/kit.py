@@ -193,8 +193,9 @@ def observe(request):
             raise ValueError("a run returned other outputs than the first")
         for name, output in outputs.items():
             tallies.setdefault(name, Tally(output)).add(run, output)
+    later = times[1:] or times
     answer = {"type": "observation", "outputs": [t.message(name) for name, t in tallies.items()],
-              "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(times) // len(times)}}
+              "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(later) // len(later)}}
     worst = max(tallies, key=lambda name: tallies[name].outside())
     if tallies[worst].other:
         answer["mismatch"] = {"runs": tallies[worst].outside(),
@@ -220,12 +221,14 @@ def interpreter():
 
 
 def main(program, libraries=()):
-    """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter."""
+    """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter. Without
+    the two descriptors standard input and output serve, so that a probe can be driven by hand."""
     try:
-        requests = open(int(os.environ["DETPROBE_IN_FD"]), encoding="utf-8")
-        answers = open(int(os.environ["DETPROBE_OUT_FD"], 10), "w", encoding="utf-8")
-    except (KeyError, ValueError, OSError):
-        sys.exit(f"{program}: a probe program of detprobe, it speaks only to 'detprobe run'")
+        requests = open(int(os.environ.get("DETPROBE_IN_FD", "0")), encoding="utf-8")
+        answers = open(int(os.environ.get("DETPROBE_OUT_FD", "1")), "w", encoding="utf-8")
+    except (ValueError, OSError):
+        print(f"{program}: bad DETPROBE_IN_FD or DETPROBE_OUT_FD: not a descriptor", file=sys.stderr)
+        sys.exit(2)
 
     def send(message):
         answers.write(json.dumps(message, allow_nan=False) + "\n")

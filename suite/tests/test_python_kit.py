@@ -247,12 +247,23 @@ class Requests(unittest.TestCase):
         (answer,) = self.ask(speak.request("count", {}, runs=1))
         self.assertEqual(speak.digests(answer)["y"], hashlib.sha256(bytes(8)).hexdigest())
 
+    def by_hand(self, **environment):
+        line = json.dumps(speak.request("count", {}, runs=1)) + "\n"
+        changes = {"DETPROBE_IN_FD": None, "DETPROBE_OUT_FD": None, **environment}
+        return subprocess.run([sys.executable, str(self.program)], input=line, text=True, capture_output=True,
+                              env=speak.environment(changes))
+
     def test_started_by_hand(self):
-        done = subprocess.run([sys.executable, str(self.program)], stdin=subprocess.DEVNULL, text=True,
-                              capture_output=True, env=speak.environment({"DETPROBE_IN_FD": None}))
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("a probe program of detprobe", done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
+        done = self.by_hand()
+        types = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+        self.assertEqual((done.returncode, types), (0, ["hello", "observation", "done"]))
+
+    def test_bad_descriptor(self):
+        for bad in ("", "x", "99999"):
+            done = self.by_hand(DETPROBE_OUT_FD=bad)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("not a descriptor", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
 
 
 class Inputs(unittest.TestCase):
