@@ -157,7 +157,9 @@ static const char *check_canonical(const json_t *value, int depth, struct place 
     case JSON_STRING:
         return check_string(json_string_value(value), json_string_length(value));
     case JSON_INTEGER:
-        return llabs(json_integer_value(value)) > most ? "an integer beyond 2^53 - 1" : NULL;
+        return json_integer_value(value) > most || json_integer_value(value) < -most
+                   ? "an integer beyond 2^53 - 1"
+                   : NULL;
     case JSON_REAL:
         return "a number with a fraction or exponent";
     default:

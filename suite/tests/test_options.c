@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Command lines: every kind of option in every form, and every way to get one wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "suite/base/options.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+enum { WORDS_MAX = 16 };
+
+struct values {
+    bool verbose, quiet;
+    const char *output, *level;
+    struct dp_strings exclude;
+    int64_t runs, budget;
+    struct dp_strings operands;
+    bool help;
+    struct dp_err err;
+};
+
+static int parse(struct values *v, const char *const *words)
+{
+    char *argv[WORDS_MAX] = {(char[]){"run"}};
+    int argc = 1;
+    for (; words[argc - 1]; argc++) {
+        argv[argc] = (char *)(uintptr_t)words[argc - 1];
+    }
+    *v = (struct values){.level = "default", .runs = -1, .budget = -1};
+    const struct dp_option options[] = {
+        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more", .target = &v->verbose},
+        {.kind = DP_OPTION_FLAG, .letter = 'q', .name = "quiet", .help = "say less", .target = &v->quiet},
+        {.kind = DP_OPTION_STRING,
+         .letter = 'o',
+         .name = "output",
+         .argument = "FILE",
+         .help = "a file",
+         .target = &v->output},
+        {.kind = DP_OPTION_LIST,
+         .letter = 'x',
+         .name = "exclude",
+         .help = "leave out",
+         .target = &v->exclude},
+        {.kind = DP_OPTION_INT,
+         .letter = 'r',
+         .name = "runs",
+         .help = "runs",
+         .target = &v->runs,
+         .low = 2,
+         .high = 100},
+        {.kind = DP_OPTION_DURATION, .name = "budget", .help = "time", .target = &v->budget},
+        {.kind = DP_OPTION_CHOICE,
+         .name = "level",
+         .help = "level",
+         .target = &v->level,
+         .choices = "quick|default|deep"},
+    };
+    const struct dp_command_line line = {
+        .usage = "detprobe run", .summary = "Runs.", .options = options, .count = COUNT(options)};
+    return dp_options_parse(&line, argc, argv, &v->operands, &v->help, &v->err);
+}
+
+static void release(struct values *v)
+{
+    free(v->exclude.items);
+    free(v->operands.items);
+}
+
+static void test_every_form(void **state)
+{
+    struct values v;
+    assert_int_equal(
+        parse(&v, (const char *[]){"a", "--verbose", "-o", "f", "--exclude=x", "b", "-xy", "--exclude", "z",
+                                   "--runs=5", "--budget", "2m", "--level", "quick", NULL}),
+        0);
+    assert_true(v.verbose);
+    assert_false(v.quiet);
+    assert_string_equal(v.output, "f");
+    assert_int_equal(v.exclude.count, 3);
+    assert_string_equal(v.exclude.items[0], "x");
+    assert_string_equal(v.exclude.items[1], "y");
+    assert_string_equal(v.exclude.items[2], "z");
+    assert_int_equal(v.operands.count, 2);
+    assert_string_equal(v.operands.items[1], "b");
+    assert_int_equal(v.runs, 5);
+    assert_true(v.budget == INT64_C(120000000000));
+    assert_string_equal(v.level, "quick");
+    release(&v);
+}
+
+static void test_short_and_last_wins(void **state)
+{
+    struct values v;
+    assert_int_equal(parse(&v, (const char *[]){"-vqofile", "-o", "other", "--no-verbose", "-r2", NULL}), 0);
+    assert_false(v.verbose);
+    assert_true(v.quiet);
+    assert_string_equal(v.output, "other");
+    assert_int_equal(v.runs, 2);
+    release(&v);
+    assert_int_equal(parse(&v, (const char *[]){"-o", "--level", NULL}),
+                     0); /* a value may look like an option */
+    assert_string_equal(v.output, "--level");
+    release(&v);
+    assert_int_equal(parse(&v, (const char *[]){"--output=", NULL}), 0);
+    assert_string_equal(v.output, "");
+    release(&v);
+}
+
+static void test_operands(void **state)
+{
+    struct values v;
+    assert_int_equal(parse(&v, (const char *[]){"-", "--", "--verbose", "--", NULL}), 0);
+    assert_false(v.verbose);
+    assert_int_equal(v.operands.count, 3);
+    assert_string_equal(v.operands.items[0], "-");
+    assert_string_equal(v.operands.items[1], "--verbose");
+    assert_string_equal(v.operands.items[2], "--");
+    release(&v);
+}
+
+static void test_help_wins(void **state)
+{
+    struct values v;
+    assert_int_equal(parse(&v, (const char *[]){"a", "--help", "--nonsense", NULL}), 0);
+    assert_true(v.help);
+    release(&v);
+    assert_int_equal(parse(&v, (const char *[]){"-h", NULL}), 0);
+    assert_true(v.help);
+    release(&v);
+    assert_int_equal(parse(&v, (const char *[]){"a", NULL}), 0);
+    assert_false(v.help);
+    release(&v);
+}
+
+static void test_errors(void **state)
+{
+    static const struct {
+        const char *words[4];
+        const char *text;
+    } rows[] = {
+        {{"--verbos"}, "unknown option '--verbos', did you mean '--verbose'?"},
+        {{"--zzzzzz"}, "unknown option '--zzzzzz', see --help"},
+        {{"-z"}, "unknown option '-z', see --help"},
+        {{"--no-output"}, "unknown option '--no-output', did you mean '--output'?"},
+        {{"--verbose=1"}, "option '--verbose' takes no value"},
+        {{"--no-verbose=1"}, "unknown option '--no-verbose', did you mean '--verbose'?"},
+        {{"--output"}, "option '--output' needs a value"},
+        {{"-o"}, "option '-o' needs a value"},
+        {{"--runs", "x"}, "option '--runs': 'x' is not a whole number"},
+        {{"--runs", "1"}, "option '--runs': '1' is not within 2 to 100"},
+        {{"--runs=101"}, "option '--runs': '101' is not within 2 to 100"},
+        {{"--budget", "5 s"},
+         "option '--budget': '5 s' is not a duration, write it like 50s, 250ms, 2m or 1h"},
+        {{"--level", "quik"}, "option '--level': unknown word 'quik', did you mean 'quick'?"},
+        {{"--level", "xyzzyx"}, "option '--level': unknown word 'xyzzyx', expected quick|default|deep"},
+        {{"--level", "quick|default"},
+         "option '--level': unknown word 'quick|default', expected quick|default|deep"},
+        {{"--level", ""}, "option '--level': unknown word '', expected quick|default|deep"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct values v;
+        const char *words[] = {rows[i].words[0], rows[i].words[1], NULL};
+        assert_int_equal(parse(&v, words), -1);
+        assert_string_equal(v.err.text, rows[i].text);
+        assert_int_equal(v.err.code, DP_EXIT_USAGE);
+        assert_null(v.operands.items);
+        assert_string_equal(v.level, "default"); /* nothing bad was stored */
+        assert_int_equal(v.runs, -1);
+        release(&v);
+    }
+}
+
+static void test_help_text(void **state)
+{
+    bool flag = false;
+    const struct dp_option options[] = {
+        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more", .target = &flag},
+        {.kind = DP_OPTION_CHOICE,
+         .name = "level",
+         .help = "words and words and words and words and words and words and words and words",
+         .choices = "a|b"},
+    };
+    const struct dp_command_line line = {.usage = "detprobe x FILE",
+                                         .summary = "Does x.",
+                                         .options = options,
+                                         .count = COUNT(options),
+                                         .details = "exit codes: 0"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    dp_options_help(&line, out);
+    fclose(out);
+    assert_string_equal(
+        text,
+        "usage: detprobe x FILE\n\n"
+        "Does x.\n\n"
+        "options:\n"
+        "  -v, --verbose             say more\n"
+        "      --level a|b           words and words and words and words and words and words and words\n"
+        "                            and words\n"
+        "  -h, --help                print this text\n\n"
+        "exit codes: 0\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_form), cmocka_unit_test(test_short_and_last_wins),
+        cmocka_unit_test(test_operands),   cmocka_unit_test(test_help_wins),
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_help_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
