@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making and reading reports. What programs and machines said becomes printable here, once, so that no string
+ * of a report can drive a terminal or leave the subset of JSON whose bytes are digested.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/model.h"
+#include "suite/base/digest.h"
+#include "suite/base/json.h"
+#include "suite/base/schema.h"
+#include "suite/base/text.h"
+
+#define REPORT_LIMIT ((size_t)256 << 20) /* bytes of a file: a deep run of every case stays well below */
+
+static json_t *printable_text(const char *string, size_t length)
+{
+    char *shown = dp_printable(string, length);
+    json_t *text = json_string(shown);
+    free(shown);
+    return text;
+}
+
+/* Deep copy with every string and key printable. Owned. */
+static json_t *printable(const json_t *value)
+{
+    if (json_is_string(value)) {
+        return printable_text(json_string_value(value), json_string_length(value));
+    }
+    if (json_is_array(value)) {
+        json_t *copy = json_array();
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            json_array_append_new(copy, printable(json_array_get(value, i)));
+        }
+        return copy;
+    }
+    if (json_is_object(value)) {
+        json_t *copy = json_object();
+        void *iterator = json_object_iter((json_t *)(uintptr_t)value);
+        while (iterator) {
+            const char *key = json_object_iter_key(iterator);
+            char *shown = dp_printable(key, strlen(key));
+            json_object_set_new(copy, shown, printable(json_object_iter_value(iterator)));
+            free(shown);
+            iterator = json_object_iter_next((json_t *)(uintptr_t)value, iterator);
+        }
+        return copy;
+    }
+    return json_deep_copy(value);
+}
+
+static json_t *zero_counts(const char *const *words)
+{
+    json_t *counts = json_object();
+    for (; *words; words++) {
+        json_object_set_new(counts, *words, json_integer(0));
+    }
+    return counts;
+}
+
+static void count_word(json_t *counts, const char *word)
+{
+    json_t *number = json_object_get(counts, word);
+    if (number) {
+        json_integer_set(number, json_integer_value(number) + 1);
+    }
+}
+
+static json_t *summarise(const json_t *results)
+{
+    static const char *const observed_words[] = {"repeats",  "varies",  "wrong", "error",
+                                                 "untested", "skipped", NULL};
+    static const char *const status_words[] = {"none", "allows", "kept", "broken", NULL};
+    json_t *counts = zero_counts(observed_words);
+    json_t *guarantees = zero_counts(status_words);
+    json_t *nondeterministic = json_array(), *wrong = json_array(), *broken = json_array();
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        json_t *name = json_object_get(result, "case");
+        const char *observed = dp_json_string(result, "observed", "");
+        const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
+        count_word(counts, observed);
+        count_word(guarantees, status);
+        if (strcmp(observed, "varies") == 0) {
+            json_array_append(nondeterministic, name);
+        }
+        if (strcmp(observed, "wrong") == 0) {
+            json_array_append(wrong, name);
+        }
+        if (strcmp(status, "broken") == 0) {
+            json_array_append(broken, name);
+        }
+    }
+    return json_pack("{sososososo}", "counts", counts, "guarantees", guarantees, "nondeterministic",
+                     nondeterministic, "wrong", wrong, "broken", broken);
+}
+
+static int body_digest(const json_t *body, char ret_hex[DP_SHA256_HEX], struct dp_err *err)
+{
+    size_t length = 0;
+    char *bytes = dp_json_canonical(body, &length, err);
+    if (!bytes) {
+        return -1;
+    }
+    dp_sha256_hex(bytes, length, ret_hex);
+    free(bytes);
+    return 0;
+}
+
+json_t *dp_report_make(const struct dp_report_parts *parts, struct dp_err *err)
+{
+    char digest[DP_SHA256_HEX];
+    json_t *body = json_pack("{sososososo}", "environment", printable(parts->environment), "plan",
+                             printable(parts->plan), "results", printable(parts->results), "controls",
+                             printable(parts->controls), "summary", summarise(parts->results));
+    if (!body) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot make a report: a part of it is missing");
+        return NULL;
+    }
+    if (body_digest(body, digest, err) != 0) {
+        json_decref(body);
+        dp_err_prefix(err, "cannot make a report");
+        if (err) {
+            err->code = DP_EXIT_NO_VERDICT;
+        }
+        return NULL;
+    }
+    return json_pack("{ss s{ssss} so so ss}", "schema_version", DP_REPORT_SCHEMA_VERSION, "tool", "name",
+                     "detprobe", "version", DP_VERSION, "body", body, "measurements",
+                     printable(parts->measurements), "digest", digest);
+}
+
+/* A version that this program cannot read gets its own message: the schema would only point at a number. */
+static int check_version(const json_t *report, struct dp_err *err)
+{
+    const char *version = dp_json_string(report, "schema_version", NULL);
+    if (!version) {
+        return dp_err_set(err, DP_EXIT_DATA, "not a report: it has no 'schema_version'");
+    }
+    if (strcmp(version, DP_REPORT_SCHEMA_VERSION) != 0) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "unknown schema version '%.40s', this detprobe reads " DP_REPORT_SCHEMA_VERSION,
+                          version);
+    }
+    return 0;
+}
+
+int dp_report_check(const json_t *report, struct dp_err *err)
+{
+    char digest[DP_SHA256_HEX];
+    if (check_version(report, err) != 0) {
+        return -1;
+    }
+    if (dp_schema_check(dp_schema_builtin("report"), report, err) != 0 ||
+        body_digest(json_object_get(report, "body"), digest, err) != 0) {
+        if (err) {
+            err->code = DP_EXIT_DATA;
+        }
+        return -1;
+    }
+    if (strcmp(digest, dp_json_string(report, "digest", "")) != 0) {
+        return dp_err_set(err, DP_EXIT_DATA, "the digest is not that of the body, the report was changed");
+    }
+    json_t *summary = summarise(json_object_get(json_object_get(report, "body"), "results"));
+    const int equal = json_equal(summary, json_object_get(json_object_get(report, "body"), "summary"));
+    json_decref(summary);
+    return equal ? 0 : dp_err_set(err, DP_EXIT_DATA, "the summary does not follow from the results");
+}
+
+json_t *dp_report_load(const char *path, struct dp_err *err)
+{
+    json_t *report = dp_json_load(path, REPORT_LIMIT, err);
+    if (report && dp_report_check(report, err) != 0) {
+        json_decref(report);
+        dp_err_prefix(err, "cannot read report '%s'", path);
+        return NULL;
+    }
+    return report;
+}

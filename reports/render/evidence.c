@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The evidence of one case in a few words, from its measurements: how often it differed, how far, and why.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/render/sheet.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+
+#define COUNTED 1024 /* as far as distinct results are counted */
+
+static const json_t *entry_of(const struct dp_sheet *sheet, const json_t *result)
+{
+    return json_object_get(sheet->measured, dp_json_string(result, "case", ""));
+}
+
+static const json_t *tally_of(const json_t *entry, const char *axis)
+{
+    return json_object_get(json_object_get(entry, "axes"), axis);
+}
+
+static void add_line(struct dp_text *out, const char *line)
+{
+    dp_words_join(out, "\n", line);
+}
+
+static bool add_tally(struct dp_text *out, const json_t *tally, const char *unit)
+{
+    const json_int_t distinct = dp_json_int(tally, "distinct", 0);
+    if (distinct < 2) {
+        return false;
+    }
+    char *line = dp_printf("distinct %s%lld of %lld%s, %lld of %lld seeds", distinct >= COUNTED ? ">= " : "",
+                           (long long)distinct, (long long)dp_json_int(tally, "of", 0), unit,
+                           (long long)dp_json_int(tally, "seeds_varied", 0),
+                           (long long)dp_json_int(tally, "seeds", 0));
+    add_line(out, line);
+    free(line);
+    return true;
+}
+
+static void add_strength(struct dp_text *out, const json_t *entry)
+{
+    const json_t *worst = json_object_get(entry, "worst");
+    if (add_tally(out, tally_of(entry, "repeat"), "")) {
+        if (json_is_true(json_object_get(entry, "first_call_differs"))) {
+            add_line(out, "only the first call differs");
+        }
+    } else if (!add_tally(out, tally_of(entry, "fresh"), " processes") && worst) {
+        char *line = dp_printf("varies at %s %s", dp_json_string(worst, "axis", ""),
+                               dp_json_string(worst, "setting", ""));
+        add_line(out, line);
+        free(line);
+    }
+}
+
+static void add_magnitude(struct dp_text *out, const json_t *mismatch)
+{
+    const json_int_t elements = dp_json_int(mismatch, "elements", 0);
+    const json_int_t of = dp_json_int(mismatch, "of", 0);
+    const char *ulp = dp_json_string(mismatch, "max_ulp", NULL);
+    const bool permuted = strcmp(dp_json_string(mismatch, "kind", ""), "permutation") == 0;
+    struct dp_text line = DP_TEXT(512);
+    if (permuted) {
+        dp_text_put(&line, "the same values in another order");
+    } else if (ulp) {
+        dp_text_printf(&line, "up to %s ulp", ulp);
+    }
+    if (elements > 0 && of > 0) {
+        dp_text_printf(&line, "%s%lld of %lld elements",
+                       permuted          ? ", "
+                       : line.length > 0 ? " in "
+                                         : "",
+                       (long long)elements, (long long)of);
+    }
+    if (line.length > 0) {
+        add_line(out, line.data);
+    }
+    dp_text_free(&line);
+}
+
+static void add_names(struct dp_text *out, const char *label, const json_t *names)
+{
+    struct dp_text line = DP_TEXT(1024);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        dp_words_join(&line, ", ", json_string_value(json_array_get(names, i)));
+    }
+    if (line.length > 0) {
+        char *text = dp_printf("%s %s", label, line.data);
+        add_line(out, text);
+        free(text);
+    }
+    dp_text_free(&line);
+}
+
+static void add_bound(struct dp_text *out, const json_t *entry)
+{
+    const json_t *tally = tally_of(entry, "repeat");
+    if (tally && json_object_get(tally, "bound")) {
+        char *line =
+            dp_printf("0 of %lld differ, rate below %.2g %%", (long long)dp_json_int(tally, "comparisons", 0),
+                      100.0 * dp_json_number(tally, "bound", 1.0));
+        add_line(out, line);
+        free(line);
+    }
+}
+
+size_t dp_evidence_runs(const struct dp_sheet *sheet, const json_t *result)
+{
+    return (size_t)dp_json_int(tally_of(entry_of(sheet, result), "repeat"), "runs", 0);
+}
+
+char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
+{
+    const json_t *entry = entry_of(sheet, result);
+    const char *observed = dp_json_string(result, "observed", "");
+    const char *reason = dp_json_string(result, "reason", NULL);
+    const char *text =
+        dp_json_string(result, "text", dp_json_string(json_object_get(entry, "error"), "text", ""));
+    const bool broken =
+        strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0;
+    struct dp_text out = DP_TEXT(65536);
+    if (strcmp(observed, "varies") == 0) {
+        add_strength(&out, entry);
+        add_magnitude(&out, json_object_get(entry, "mismatch"));
+    }
+    if (reason) {
+        char *line = dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
+        add_line(&out, line);
+        free(line);
+    }
+    if (strcmp(dp_json_string(result, "difference", ""), "selection") == 0) {
+        add_line(&out, "another algorithm was chosen");
+    }
+    if (strcmp(observed, "repeats") == 0) {
+        add_names(&out, broken ? "the guarantee forbids: sensitive to" : "sensitive to",
+                  json_object_get(result, "sensitive_to"));
+        add_bound(&out, entry);
+    }
+    char *owned = dp_strdup(out.data ? out.data : "");
+    dp_text_free(&out);
+    return owned;
+}

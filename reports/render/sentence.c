@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last line of the text: what the exit code says, in words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/render/render.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+
+struct numbers {
+    size_t repeats, varies, wrong, error, untested, skipped;
+    size_t broken, varies_broken;
+};
+
+static size_t count_of(const json_t *counts, const char *word)
+{
+    return (size_t)dp_json_int(counts, word, 0);
+}
+
+static struct numbers numbers_of(const json_t *body)
+{
+    const json_t *summary = json_object_get(body, "summary");
+    const json_t *counts = json_object_get(summary, "counts");
+    struct numbers n = {.repeats = count_of(counts, "repeats"),
+                        .varies = count_of(counts, "varies"),
+                        .wrong = count_of(counts, "wrong"),
+                        .error = count_of(counts, "error"),
+                        .untested = count_of(counts, "untested"),
+                        .skipped = count_of(counts, "skipped"),
+                        .broken = json_array_size(json_object_get(summary, "broken"))};
+    const json_t *results = json_object_get(body, "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
+        n.varies_broken +=
+            strcmp(dp_json_string(result, "observed", ""), "varies") == 0 && strcmp(status, "broken") == 0;
+    }
+    return n;
+}
+
+static void add_count(struct dp_text *out, size_t count, const char *one, const char *many)
+{
+    if (count > 0) {
+        char *words = dp_words_count(count, one, many);
+        dp_words_join(out, "; ", words);
+        free(words);
+    }
+}
+
+/* The first control that did the opposite of what it must: not one that could not vary or did not run. */
+static const char *misbehaved(const json_t *body)
+{
+    const json_t *controls = json_object_get(body, "controls");
+    for (size_t i = 0; i < json_array_size(controls); i++) {
+        const json_t *control = json_array_get(controls, i);
+        const char *observed = dp_json_string(control, "observed", "");
+        const bool silent = strcmp(observed, "skipped") == 0 || strcmp(observed, "untested") == 0 ||
+                            (strcmp(observed, "repeats") == 0 && !json_object_get(control, "mismatches") &&
+                             strcmp(dp_json_string(control, "expected", ""), "varies") == 0);
+        if (!json_is_true(json_object_get(control, "behaved")) && !silent) {
+            return dp_json_string(control, "name", "");
+        }
+    }
+    return NULL;
+}
+
+static void add_varying(struct dp_text *out, const struct numbers *n)
+{
+    if (n->varies == 0) {
+        dp_words_join(out, "; ", "no operation varies");
+        return;
+    }
+    add_count(out, n->varies, "operation varies", "operations vary");
+    if (n->varies_broken > 0) {
+        dp_text_printf(out, ", %zu of them promised otherwise", n->varies_broken);
+    } else {
+        dp_text_put(out, n->varies == 1 ? ", and was not promised otherwise"
+                                        : ", none of them promised otherwise");
+    }
+}
+
+static void add_verdict(struct dp_text *out, const struct numbers *n)
+{
+    if (n->broken == 0) {
+        dp_words_join(out, "; ", "no guarantee broken");
+    }
+    add_count(out, n->broken, "guarantee broken", "guarantees broken");
+    add_count(out, n->wrong, "operation gives wrong results", "operations give wrong results");
+    add_varying(out, n);
+}
+
+char *dp_report_sentence(const json_t *report)
+{
+    const json_t *body = json_object_get(report, "body");
+    const struct numbers n = numbers_of(body);
+    const char *control = misbehaved(body);
+    struct dp_text out = DP_TEXT(4096);
+    if (json_is_true(json_object_get(json_object_get(report, "measurements"), "interrupted"))) {
+        dp_text_put(&out, "interrupted");
+    }
+    if (control) {
+        dp_words_join(&out, "; ", "no valid verdict, control '");
+        dp_words_put(&out, control);
+        dp_text_put(&out, "' misbehaved");
+    }
+    if (n.repeats + n.varies + n.wrong > 0) {
+        add_verdict(&out, &n);
+    } else {
+        dp_words_join(&out, "; ", n.error + n.untested > 0 ? "no verdict" : "nothing ran");
+    }
+    add_count(&out, n.error, "operation ended in an error", "operations ended in an error");
+    add_count(&out, n.untested, "operation untested", "operations untested");
+    if (n.repeats + n.varies + n.wrong == 0) {
+        add_count(&out, n.skipped, "operation skipped", "operations skipped");
+    }
+    char *sentence = dp_strdup(out.data);
+    dp_text_free(&out);
+    return sentence;
+}

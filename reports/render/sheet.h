@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of format text: the sheet that they write on, the table of families, the evidence of one case.
+ */
+#ifndef DP_RENDER_SHEET_H
+#define DP_RENDER_SHEET_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "suite/base/text.h"
+
+struct dp_sheet {
+    struct dp_text *out;
+    const json_t *body, *measurements;
+    json_t *measured; /* case id -> entry of measurements.cases */
+    bool colour, verbose;
+    size_t columns; /* of a line */
+};
+
+/* Adds a word in the colour of what it says, padded to `width` columns. */
+void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *shown, size_t width);
+
+/* The table: a row for each (family, observed, guarantee), a row for each finding; --verbose: for each case.
+ */
+void dp_sheet_table(const struct dp_sheet *sheet);
+
+/* What stands behind a result: strength, magnitude, reason; lines separated by '\n'. Owned. */
+char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);
+/* Runs at the base setting behind a result. */
+size_t dp_evidence_runs(const struct dp_sheet *sheet, const json_t *result);
+
+#endif

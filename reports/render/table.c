@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table by family, in two columns: what was observed, and what the guarantee says to that. Where a family
+ * agrees it is one row with counts; what a reader must act on is a row of its own with its evidence, and
+ * under neighbours that share it the remedy.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/render/sheet.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+
+#define OBSERVED_WIDTH 13
+#define STATUS_WIDTH 12
+#define NAME_MOST 46
+
+static const char *const observed_words[] = {"repeats", "varies", "wrong", "error", "untested", "skipped"};
+static const char *const observed_many[] = {"repeat", "vary", "wrong", "errors", "untested", "skipped"};
+static const char *const status_words[] = {"kept", "none", "allows", "broken", ""};
+#define OBSERVED_COUNT 6
+#define STATUS_COUNT 5
+
+struct family {
+    size_t first, end; /* in results */
+    const char *backend, *name;
+};
+
+static const json_t *result_at(const struct dp_sheet *sheet, size_t i)
+{
+    return json_array_get(json_object_get(sheet->body, "results"), i);
+}
+
+static const char *observed_of(const json_t *result)
+{
+    return dp_json_string(result, "observed", "");
+}
+
+static const char *status_of(const json_t *result)
+{
+    return dp_json_string(json_object_get(result, "guarantee"), "status", "");
+}
+
+/* A row of its own: everything but what repeats as promised, and what could not be asked. */
+static bool is_finding(const json_t *result)
+{
+    const char *observed = observed_of(result);
+    return strcmp(observed, "varies") == 0 || strcmp(observed, "wrong") == 0 ||
+           strcmp(observed, "error") == 0 || strcmp(status_of(result), "broken") == 0;
+}
+
+static const char *short_name(const json_t *result)
+{
+    const char *name = dp_json_string(result, "case", "");
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static size_t name_width(const struct dp_sheet *sheet)
+{
+    size_t width = 16;
+    for (size_t i = 0; i < json_array_size(json_object_get(sheet->body, "results")); i++) {
+        const json_t *result = result_at(sheet, i);
+        const size_t row = is_finding(result) || sheet->verbose ? dp_words_width(short_name(result)) + 4 : 0;
+        width = row > width ? row : width;
+    }
+    return width < NAME_MOST ? width : NAME_MOST;
+}
+
+static void put_name(const struct dp_sheet *sheet, const char *name, size_t width)
+{
+    const size_t used = dp_words_width(name);
+    dp_words_put(sheet->out, name);
+    if (used + 2 > width) { /* a long name has a line to itself */
+        dp_text_put(sheet->out, "\n");
+        dp_words_blanks(sheet->out, width);
+    } else {
+        dp_words_blanks(sheet->out, width - used);
+    }
+}
+
+/* The two columns and the evidence, of which further lines stay in its column. */
+static void put_row(const struct dp_sheet *sheet, size_t name, const char *observed,
+                    const char *observed_shown, const char *status, const char *evidence)
+{
+    const size_t at = name + OBSERVED_WIDTH + STATUS_WIDTH;
+    dp_sheet_word(sheet, observed, observed_shown, status[0] || evidence[0] ? OBSERVED_WIDTH : 0);
+    if (status[0]) {
+        char *shown = dp_printf("· %s", strcmp(status, "none") == 0 ? "unstated" : status);
+        dp_sheet_word(sheet, status, shown, evidence[0] ? STATUS_WIDTH : 0);
+        free(shown);
+    } else {
+        dp_words_blanks(sheet->out, evidence[0] ? STATUS_WIDTH : 0);
+    }
+    char *copy = dp_strdup(evidence), *rest = copy;
+    bool first = true;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL; first = false) {
+        dp_words_blanks(sheet->out, first ? 0 : at);
+        dp_words_wrap(sheet->out, line, at, at, sheet->columns);
+    }
+    free(copy);
+}
+
+static bool in_group(const json_t *result, const char *observed, const char *status)
+{
+    return strcmp(observed_of(result), observed) == 0 && strcmp(status_of(result), status) == 0;
+}
+
+static bool same_reason(const json_t *a, const json_t *b)
+{
+    return strcmp(dp_json_string(a, "reason", ""), dp_json_string(b, "reason", "")) == 0;
+}
+
+/* "sensitive to threads 12, batch 3" over the members of a group. */
+static char *group_sensitive(const struct dp_sheet *sheet, const struct family *family, const char *status)
+{
+    json_t *counts = json_object();
+    struct dp_text out = DP_TEXT(1024);
+    for (size_t i = family->first; i < family->end; i++) {
+        const json_t *axes = json_object_get(result_at(sheet, i), "sensitive_to");
+        if (!in_group(result_at(sheet, i), "repeats", status)) {
+            continue;
+        }
+        for (size_t k = 0; k < json_array_size(axes); k++) {
+            const char *axis = json_string_value(json_array_get(axes, k));
+            json_object_set_new(counts, axis, json_integer(dp_json_int(counts, axis, 0) + 1));
+        }
+    }
+    const char *axis;
+    json_t *number;
+    json_object_foreach(counts, axis, number)
+    {
+        char *word = dp_printf("%s %lld", axis, (long long)json_integer_value(number));
+        dp_words_join(&out, ", ", word);
+        free(word);
+    }
+    char *line = out.length > 0 ? dp_printf("sensitive to %s", out.data) : dp_strdup("");
+    dp_text_free(&out);
+    json_decref(counts);
+    return line;
+}
+
+/* Where the documents allow differences, not seeing one is worth what the runs are worth. */
+static char *group_unseen(const struct dp_sheet *sheet, const struct family *family)
+{
+    size_t least = 0;
+    for (size_t i = family->first; i < family->end; i++) {
+        if (in_group(result_at(sheet, i), "repeats", "allows")) {
+            const size_t runs = dp_evidence_runs(sheet, result_at(sheet, i));
+            least = least == 0 || runs < least ? runs : least;
+        }
+    }
+    return dp_printf("may vary, not seen in %zu runs", least);
+}
+
+static char *group_evidence(const struct dp_sheet *sheet, const struct family *family, const json_t *first)
+{
+    if (strcmp(observed_of(first), "untested") == 0) {
+        return dp_strdup(dp_json_string(first, "reason", ""));
+    }
+    if (strcmp(observed_of(first), "repeats") != 0) {
+        return dp_strdup("");
+    }
+    char *sensitive = group_sensitive(sheet, family, status_of(first));
+    if (strcmp(status_of(first), "allows") != 0) {
+        return sensitive;
+    }
+    char *unseen = group_unseen(sheet, family);
+    char *both = dp_printf("%s%s%s", unseen, sensitive[0] ? "\n" : "", sensitive);
+    free(unseen);
+    free(sensitive);
+    return both;
+}
+
+/* One row for the results of `family` that are like `first`; untested ones also share their reason. */
+static void put_group(const struct dp_sheet *sheet, const struct family *family, const json_t *first,
+                      const char *many, size_t width, bool *named)
+{
+    size_t count = 0;
+    const bool untested = strcmp(observed_of(first), "untested") == 0;
+    for (size_t i = family->first; i < family->end; i++) {
+        const json_t *result = result_at(sheet, i);
+        const bool member = in_group(result, observed_of(first), status_of(first)) &&
+                            (!untested || same_reason(result, first));
+        if (member && count == 0 && result != first) {
+            return; /* counted already, with its first */
+        }
+        count += member;
+    }
+    char *name = *named ? dp_strdup("") : dp_printf("%s/%s", family->backend, family->name);
+    char *shown = dp_printf("%3zu %s", count, count == 1 ? observed_of(first) : many);
+    char *evidence = group_evidence(sheet, family, first);
+    put_name(sheet, name, width);
+    put_row(sheet, width, observed_of(first), shown, status_of(first), evidence);
+    *named = true;
+    free(name);
+    free(shown);
+    free(evidence);
+}
+
+static void put_groups(const struct dp_sheet *sheet, const struct family *family, size_t width)
+{
+    bool named = false;
+    for (size_t observed = 0; observed < OBSERVED_COUNT - 1; observed++) {
+        for (size_t status = 0; status < STATUS_COUNT; status++) {
+            for (size_t i = family->first; i < family->end; i++) {
+                const json_t *result = result_at(sheet, i);
+                if (in_group(result, observed_words[observed], status_words[status])) {
+                    put_group(sheet, family, result, observed_many[observed], width, &named);
+                }
+            }
+        }
+    }
+}
+
+static void put_remedy(const struct dp_sheet *sheet, const char *text)
+{
+    dp_text_put(sheet->out, "    what to do: ");
+    dp_words_wrap(sheet->out, text, 16, 16, sheet->columns);
+}
+
+static void put_cases(const struct dp_sheet *sheet, const struct family *family, size_t width)
+{
+    const char *pending = NULL;
+    for (size_t i = family->first; i < family->end; i++) {
+        const json_t *result = result_at(sheet, i);
+        if (!is_finding(result) && !sheet->verbose) {
+            continue;
+        }
+        const char *remedy =
+            is_finding(result) ? dp_json_string(json_object_get(result, "remedy"), "text", NULL) : NULL;
+        if (pending && (!remedy || strcmp(remedy, pending) != 0)) {
+            put_remedy(sheet, pending);
+        }
+        pending = remedy;
+        char *name = dp_printf("  %s", short_name(result));
+        char *evidence = dp_evidence(sheet, result);
+        put_name(sheet, name, width);
+        put_row(sheet, width, observed_of(result), observed_of(result), status_of(result), evidence);
+        free(name);
+        free(evidence);
+    }
+    if (pending) {
+        put_remedy(sheet, pending);
+    }
+}
+
+static bool family_next(const struct dp_sheet *sheet, struct family *family)
+{
+    const size_t count = json_array_size(json_object_get(sheet->body, "results"));
+    family->first = family->end;
+    if (family->first >= count) {
+        return false;
+    }
+    const json_t *first = result_at(sheet, family->first);
+    family->backend = dp_json_string(first, "backend", "");
+    family->name = dp_json_string(first, "family", "");
+    while (family->end < count &&
+           strcmp(dp_json_string(result_at(sheet, family->end), "backend", ""), family->backend) == 0 &&
+           strcmp(dp_json_string(result_at(sheet, family->end), "family", ""), family->name) == 0) {
+        family->end++;
+    }
+    return true;
+}
+
+void dp_sheet_table(const struct dp_sheet *sheet)
+{
+    const size_t width = name_width(sheet);
+    struct family family = {0};
+    if (json_array_size(json_object_get(sheet->body, "results")) == 0) {
+        return;
+    }
+    put_name(sheet, "operation", width);
+    put_row(sheet, width, "", "  observed", "guarantee", "");
+    while (family_next(sheet, &family)) {
+        put_groups(sheet, &family, width);
+        put_cases(sheet, &family, width);
+    }
+}

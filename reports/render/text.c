@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Format text: what was measured, the table, what was left out, the controls, the digest, and in the last
+ * line the verdict in words. Plain text at 100 columns; colour only repeats words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/render/formats.h"
+#include "reports/render/sheet.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+
+#define LABEL 10 /* columns of "measured  " */
+#define PATH_MOST 34
+
+static const struct {
+    const char *word, *code;
+} colours[] = {
+    {"repeats", "\033[32m"}, {"kept", "\033[32m"},     {"varies", "\033[33m"},   {"wrong", "\033[1;31m"},
+    {"error", "\033[31m"},   {"broken", "\033[1;31m"}, {"untested", "\033[35m"}, {"skipped", "\033[2m"},
+};
+
+void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *shown, size_t width)
+{
+    const char *code = NULL;
+    const size_t used = dp_words_width(shown);
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]) && sheet->colour; i++) {
+        code = strcmp(colours[i].word, word) == 0 ? colours[i].code : code;
+    }
+    dp_text_put(sheet->out, code ? code : "");
+    dp_words_put(sheet->out, shown);
+    dp_text_put(sheet->out, code ? "\033[0m" : "");
+    dp_words_blanks(sheet->out, used < width ? width - used : 0);
+}
+
+static void put_label(const struct dp_sheet *sheet, const char *label)
+{
+    dp_text_put(sheet->out, label);
+    dp_words_blanks(sheet->out, LABEL - strlen(label));
+}
+
+static void put_labelled(const struct dp_sheet *sheet, const char *label, const char *text)
+{
+    put_label(sheet, label);
+    dp_words_wrap(sheet->out, text, LABEL, LABEL, sheet->columns);
+}
+
+/* "/usr/lib/x86_64-linux-gnu/libfoo.so.3" -> "/usr/.../libfoo.so.3": the file, and whose it is. */
+static char *short_path(const char *path)
+{
+    const char *file = strrchr(path, '/');
+    const char *second = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+    if (!file || !second || second == file || strlen(path) <= PATH_MOST) {
+        return dp_strdup(path);
+    }
+    return dp_printf("%.*s/...%s", (int)(second - path), path, file);
+}
+
+static char *library_name(const json_t *library)
+{
+    return dp_printf("%s %s", dp_json_string(library, "name", ""),
+                     dp_json_string(library, "version", "(unknown)"));
+}
+
+/* Libraries each whole, broken between them only. */
+static void put_measured(const struct dp_sheet *sheet)
+{
+    const json_t *libraries = json_object_get(json_object_get(sheet->body, "environment"), "libraries");
+    const size_t count = json_array_size(libraries);
+    size_t column = LABEL;
+    put_label(sheet, "measured");
+    for (size_t i = 0; i < count; i++) {
+        const json_t *library = json_array_get(libraries, i);
+        char *name = library_name(library);
+        char *path = short_path(dp_json_string(library, "path", ""));
+        char *item = path[0] ? dp_printf("%s (%s)", name, path) : dp_strdup(name);
+        const size_t width = dp_words_width(item) + (i + 1 < count);
+        if (column > LABEL && column + 1 + width > sheet->columns) {
+            dp_text_put(sheet->out, "\n");
+            dp_words_blanks(sheet->out, LABEL);
+            column = LABEL;
+        } else if (column > LABEL) {
+            dp_text_put(sheet->out, " ");
+            column++;
+        }
+        dp_words_put(sheet->out, item);
+        dp_text_put(sheet->out, i + 1 < count ? "," : "");
+        column += width;
+        free(name);
+        free(path);
+        free(item);
+    }
+    dp_text_put(sheet->out, count == 0 ? "no library\n" : "\n");
+}
+
+static void put_machine(const struct dp_sheet *sheet)
+{
+    const json_t *environment = json_object_get(sheet->body, "environment");
+    const json_t *host = json_object_get(environment, "host");
+    const json_t *devices = json_object_get(environment, "devices");
+    struct dp_text line = DP_TEXT(4096);
+    const json_int_t online = dp_json_int(host, "cores_online", 0);
+    const json_int_t allowed = dp_json_int(host, "cores_allowed", online);
+    dp_text_put(&line, dp_json_string(host, "cpu_model", dp_json_string(host, "arch", "unknown machine")));
+    if (allowed > 0 && allowed < online) {
+        dp_text_printf(&line, ", %lld of %lld cores", (long long)allowed, (long long)online);
+    } else if (allowed > 0) {
+        dp_text_printf(&line, ", %lld %s", (long long)allowed, allowed == 1 ? "core" : "cores");
+    }
+    const char *threads = dp_json_string(json_object_get(environment, "variables"), "OMP_NUM_THREADS", NULL);
+    if (threads) {
+        dp_text_printf(&line, ", OMP_NUM_THREADS=%s", threads);
+    }
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        dp_words_join(&line, ", ", dp_json_string(json_array_get(devices, i), "name", "a device"));
+    }
+    put_labelled(sheet, "on", line.data);
+    dp_text_free(&line);
+}
+
+static void put_plan(const struct dp_sheet *sheet)
+{
+    const json_t *plan = json_object_get(sheet->body, "plan");
+    const json_t *axes = json_object_get(plan, "axes");
+    const json_int_t fresh = dp_json_int(plan, "fresh", 0);
+    struct dp_text line = DP_TEXT(4096);
+    dp_text_printf(&line, "level %s, seed %s, %lld seeds x %lld runs", dp_json_string(plan, "level", ""),
+                   dp_json_string(plan, "seed", ""), (long long)dp_json_int(plan, "seeds", 0),
+                   (long long)dp_json_int(plan, "runs", 0));
+    if (fresh > 0) {
+        dp_text_printf(&line, ", %lld new %s", (long long)fresh, fresh == 1 ? "process" : "processes");
+    }
+    for (size_t i = 0; i < json_array_size(axes); i++) {
+        dp_text_put(&line, i == 0 ? ", axes " : " ");
+        dp_text_put(&line, json_string_value(json_array_get(axes, i)));
+    }
+    put_labelled(sheet, "plan", line.data);
+    dp_text_free(&line);
+}
+
+/* A library that changed how floating-point numbers behave changes bits of everything after it. */
+static void put_float_environment(const struct dp_sheet *sheet)
+{
+    const json_t *environment = json_object_get(sheet->body, "environment");
+    const json_t *changes = json_object_get(json_object_get(environment, "float_environment"), "changes");
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        const json_t *change = json_array_get(changes, i);
+        char *line = dp_printf("the floating-point environment changed after %s in %s (mxcsr %s)",
+                               dp_json_string(change, "after", ""), dp_json_string(change, "program", ""),
+                               dp_json_string(change, "mxcsr", ""));
+        put_labelled(sheet, "note", line);
+        free(line);
+    }
+}
+
+/* Axes that a guarantee speaks of and that no run varied. */
+static void put_not_measured(const struct dp_sheet *sheet)
+{
+    const json_t *results = json_object_get(sheet->body, "results");
+    json_t *counts = json_object();
+    struct dp_text line = DP_TEXT(4096);
+    const char *axis;
+    json_t *number;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *axes = json_object_get(json_array_get(results, i), "not_measured");
+        for (size_t k = 0; k < json_array_size(axes); k++) {
+            axis = json_string_value(json_array_get(axes, k));
+            json_object_set_new(counts, axis, json_integer(dp_json_int(counts, axis, 0) + 1));
+        }
+    }
+    json_object_foreach(counts, axis, number)
+    {
+        char *word = dp_printf("%s (%lld)", axis, (long long)json_integer_value(number));
+        dp_words_join(&line, ", ", word);
+        free(word);
+    }
+    if (line.length > 0) {
+        char *text = dp_printf("not along every axis that a guarantee covers: %s", line.data);
+        put_labelled(sheet, "varied", text);
+        free(text);
+    }
+    dp_text_free(&line);
+    json_decref(counts);
+}
+
+static char *skip_key(const json_t *result)
+{
+    const char *text = dp_json_string(result, "text", "");
+    return dp_printf("%s%s%s", dp_json_string(result, "reason", ""), text[0] ? ": " : "", text);
+}
+
+static bool is_skipped(const json_t *result)
+{
+    return strcmp(dp_json_string(result, "observed", ""), "skipped") == 0;
+}
+
+/* One line per reason: how many, why, and of which families. */
+static void put_skip(const struct dp_sheet *sheet, const char *why, const char *label)
+{
+    const json_t *results = json_object_get(sheet->body, "results");
+    json_t *families = json_object();
+    size_t total = 0;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        char *key = skip_key(result);
+        if (is_skipped(result) && strcmp(key, why) == 0) {
+            char *family = dp_printf("%s/%s", dp_json_string(result, "backend", ""),
+                                     dp_json_string(result, "family", ""));
+            json_object_set_new(families, family, json_integer(dp_json_int(families, family, 0) + 1));
+            free(family);
+            total++;
+        }
+        free(key);
+    }
+    struct dp_text line = DP_TEXT(65536);
+    const char *family;
+    json_t *number;
+    json_object_foreach(families, family, number)
+    {
+        char *word = json_object_size(families) == 1
+                         ? dp_strdup(family)
+                         : dp_printf("%s %lld", family, (long long)json_integer_value(number));
+        dp_words_join(&line, ", ", word);
+        free(word);
+    }
+    char *text = dp_printf("%zu of %s: %s", total, line.data, why);
+    put_labelled(sheet, label, text);
+    free(text);
+    dp_text_free(&line);
+    json_decref(families);
+}
+
+static void put_skipped(const struct dp_sheet *sheet)
+{
+    const json_t *results = json_object_get(sheet->body, "results");
+    json_t *seen = json_object();
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        char *key = skip_key(result);
+        if (is_skipped(result) && !json_object_get(seen, key)) {
+            put_skip(sheet, key, json_object_size(seen) == 0 ? "skipped" : "");
+            json_object_set_new(seen, key, json_true());
+        }
+        free(key);
+    }
+    json_decref(seen);
+}
+
+static void put_left_out(const struct dp_sheet *sheet)
+{
+    const json_t *left_out = json_object_get(json_object_get(sheet->body, "plan"), "left_out");
+    const size_t count = json_array_size(left_out);
+    struct dp_text line = DP_TEXT(1 << 20);
+    if (count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < count && (i < 3 || sheet->verbose); i++) {
+        dp_words_join(&line, ", ", dp_json_string(json_array_get(left_out, i), "case", ""));
+    }
+    char *operations = dp_words_count(count, "operation", "operations");
+    char *text =
+        dp_printf("%s (%s): %s%s", operations, dp_json_string(json_array_get(left_out, 0), "reason", ""),
+                  line.data, count > 3 && !sheet->verbose ? ", ..." : "");
+    put_labelled(sheet, "left out", text);
+    free(operations);
+    free(text);
+    dp_text_free(&line);
+}
+
+static void put_controls(const struct dp_sheet *sheet)
+{
+    const json_t *controls = json_object_get(sheet->body, "controls");
+    const size_t count = json_array_size(controls);
+    size_t behaved = 0;
+    for (size_t i = 0; i < count; i++) {
+        behaved += json_is_true(json_object_get(json_array_get(controls, i), "behaved"));
+    }
+    char *text = count > 0 ? dp_printf("%zu of %zu behaved", behaved, count) : dp_strdup("none ran");
+    put_labelled(sheet, "controls", text);
+    free(text);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *control = json_array_get(controls, i);
+        if (!json_is_true(json_object_get(control, "behaved"))) {
+            text = dp_printf("'%s' ought to show '%s' along %s: %s", dp_json_string(control, "name", ""),
+                             dp_json_string(control, "expected", ""), dp_json_string(control, "axis", ""),
+                             dp_json_string(control, "reason", ""));
+            put_labelled(sheet, "", text);
+            free(text);
+        }
+    }
+}
+
+static void add_count(struct dp_text *line, const json_t *counts, const char *key, const char *many)
+{
+    const json_int_t count = dp_json_int(counts, key, 0);
+    if (count > 0) {
+        char *word = dp_printf("%lld %s", (long long)count, count == 1 ? key : many);
+        dp_words_join(line, ", ", word);
+        free(word);
+    }
+}
+
+/* One line to paste into an issue: enough to ask the right question back. */
+static void put_summary(const struct dp_sheet *sheet, const json_t *report)
+{
+    static const char *const words[][2] = {{"repeats", "repeat"},    {"varies", "vary"},
+                                           {"wrong", "wrong"},       {"error", "errors"},
+                                           {"untested", "untested"}, {"skipped", "skipped"}};
+    const json_t *summary = json_object_get(sheet->body, "summary");
+    const json_t *libraries = json_object_get(json_object_get(sheet->body, "environment"), "libraries");
+    const json_t *plan = json_object_get(sheet->body, "plan");
+    struct dp_text counts = DP_TEXT(1024), names = DP_TEXT(4096);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        add_count(&counts, json_object_get(summary, "counts"), words[i][0], words[i][1]);
+    }
+    for (size_t i = 0; i < json_array_size(libraries); i++) {
+        char *name = library_name(json_array_get(libraries, i));
+        if (!names.data || !strstr(names.data, name)) {
+            dp_words_join(&names, ", ", name);
+        }
+        free(name);
+    }
+    char *line = dp_printf("detprobe %s %s seed %s: %s, %zu broken · %s · %.12s",
+                           dp_json_string(json_object_get(report, "tool"), "version", ""),
+                           dp_json_string(plan, "level", ""), dp_json_string(plan, "seed", ""),
+                           counts.data ? counts.data : "nothing ran",
+                           json_array_size(json_object_get(summary, "broken")),
+                           names.data ? names.data : "no library", dp_json_string(report, "digest", ""));
+    dp_words_put(sheet->out, line);
+    dp_text_put(sheet->out, "\n");
+    free(line);
+    dp_text_free(&counts);
+    dp_text_free(&names);
+}
+
+static json_t *measured_by_case(const json_t *measurements)
+{
+    const json_t *cases = json_object_get(measurements, "cases");
+    json_t *map = json_object();
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        json_t *entry = json_array_get(cases, i);
+        json_object_set(map, dp_json_string(entry, "case", ""), entry);
+    }
+    return map;
+}
+
+int dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out,
+                   struct dp_err *err)
+{
+    const struct dp_sheet sheet = {.out = out,
+                                   .body = json_object_get(report, "body"),
+                                   .measurements = json_object_get(report, "measurements"),
+                                   .measured = measured_by_case(json_object_get(report, "measurements")),
+                                   .colour = options->colour,
+                                   .verbose = options->verbose,
+                                   .columns = options->columns >= 60 ? (size_t)options->columns : 100};
+    put_measured(&sheet);
+    put_machine(&sheet);
+    put_plan(&sheet);
+    put_float_environment(&sheet);
+    dp_text_put(out, "\n");
+    dp_sheet_table(&sheet);
+    dp_text_put(out, "\n");
+    put_skipped(&sheet);
+    put_left_out(&sheet);
+    put_not_measured(&sheet);
+    put_controls(&sheet);
+    dp_text_printf(out, "report %.64s\n\n", dp_json_string(report, "digest", ""));
+    put_summary(&sheet, report);
+    char *sentence = dp_report_sentence(report);
+    dp_text_put(out, sentence);
+    dp_text_put(out, "\n");
+    free(sentence);
+    json_decref(sheet.measured);
+    return out->truncated ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot render the report: it is too long")
+                          : 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words, columns and lines.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/render/words.h"
+
+void dp_words_put(struct dp_text *out, const char *string)
+{
+    char *shown = dp_printable(string, strlen(string));
+    dp_text_put(out, shown);
+    free(shown);
+}
+
+size_t dp_words_width(const char *string)
+{
+    size_t width = 0;
+    for (; *string; string++) {
+        width += ((unsigned char)*string & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+void dp_words_blanks(struct dp_text *out, size_t count)
+{
+    for (; count > 0; count--) {
+        dp_text_add(out, " ", 1);
+    }
+}
+
+void dp_words_wrap(struct dp_text *out, const char *string, size_t at, size_t indent, size_t columns)
+{
+    char *shown = dp_printable(string, strlen(string));
+    size_t column = at;
+    bool empty = true;
+    char *rest = shown;
+    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
+        const size_t width = dp_words_width(word);
+        if (!*word) {
+            continue;
+        }
+        if (!empty && column + 1 + width > columns) {
+            dp_text_put(out, "\n");
+            dp_words_blanks(out, indent);
+            column = indent;
+            empty = true;
+        }
+        if (!empty) {
+            dp_text_put(out, " ");
+            column++;
+        }
+        dp_text_put(out, word);
+        column += width;
+        empty = false;
+    }
+    dp_text_put(out, "\n");
+    free(shown);
+}
+
+char *dp_words_count(size_t count, const char *one, const char *many)
+{
+    return dp_printf("%zu %s", count, count == 1 ? one : many);
+}
+
+void dp_words_join(struct dp_text *out, const char *separator, const char *string)
+{
+    if (out->length > 0) {
+        dp_text_put(out, separator);
+    }
+    dp_text_put(out, string);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The statistics against published values, and against the definition of the limits summed term by term.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "suite/judge/judge.h"
+
+static void assert_near(double value, double expected, double relative)
+{
+    if (!(fabs(value - expected) <= relative * fabs(expected))) {
+        fail_msg("%.12g is not %.12g", value, expected);
+    }
+}
+
+static void test_zero_bound(void **state)
+{
+    assert_near(dp_zero_bound(1), 0.95, 1e-12);
+    assert_near(dp_zero_bound(24), 0.1173461, 1e-6);
+    assert_near(dp_zero_bound(59), 0.0495076, 1e-5); /* the usual 59 samples for 95 % */
+    assert_near(dp_zero_bound(1000000), 2.995728e-6, 1e-5);
+    assert_near(dp_zero_bound(0), 1.0, 0.0); /* nothing compared, nothing known */
+    assert_true(dp_zero_bound(58) > 0.05);
+}
+
+static void test_published_intervals(void **state)
+{
+    static const struct {
+        size_t k, n;
+        double low, high;
+    } rows[] = {
+        {0, 10, 0.0, 0.3084971},
+        {1, 10, 0.002528579, 0.4450161},
+        {5, 10, 0.1870860, 0.8129140},
+        {9, 10, 0.5549839, 0.9974714},
+        {10, 10, 0.6915029, 1.0},
+        {2, 50, 0.004881435, 0.1371376},
+        {1, 100, 0.0002531460, 0.05445945},
+        {50, 100, 0.3983211, 0.6016789},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double low, high;
+        dp_clopper_pearson(rows[i].k, rows[i].n, &low, &high);
+        assert_near(low, rows[i].low, 1e-5);
+        assert_near(high, rows[i].high, 1e-5);
+    }
+}
+
+/* P(X >= k) of a binomial variable, summed term by term. */
+static double upper_tail(size_t k, size_t n, double p)
+{
+    double sum = 0.0;
+    for (size_t i = k; i <= n; i++) {
+        const double log_choose =
+            lgamma((double)n + 1.0) - lgamma((double)i + 1.0) - lgamma((double)(n - i) + 1.0);
+        sum += exp(log_choose + (double)i * log(p) + (double)(n - i) * log1p(-p));
+    }
+    return sum;
+}
+
+static void test_definition(void **state)
+{
+    static const size_t rows[][2] = {{1, 24},   {7, 24},      {23, 24},    {3, 200},
+                                     {2, 6400}, {6399, 6400}, {3100, 6400}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const size_t k = rows[i][0], n = rows[i][1];
+        double low, high;
+        dp_clopper_pearson(k, n, &low, &high);
+        assert_near(upper_tail(k, n, low), 0.025, 1e-7);
+        assert_near(1.0 - upper_tail(k + 1, n, high), 0.025, 1e-6);
+        assert_true(low < (double)k / (double)n && (double)k / (double)n < high);
+    }
+}
+
+static void test_edges(void **state)
+{
+    double low, high;
+    dp_clopper_pearson(0, 0, &low, &high);
+    assert_true(low == 0.0 && high == 1.0);
+    dp_clopper_pearson(1, 1, &low, &high);
+    assert_near(low, 0.025, 1e-9);
+    assert_true(high == 1.0);
+    dp_clopper_pearson(5, 10000000, &low, &high);
+    assert_true(low > 1e-7 && high < 1.3e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_zero_bound),
+        cmocka_unit_test(test_published_intervals),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_edges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
