@@ -5,11 +5,11 @@
  * loops over runs, never compares and never prints.
  *
  * Order of calls, all from one thread:
- *   describe -> (the kit sets threads) -> prepare -> [pack inputs] -> run, run, ... -> [unpack outputs] ->
- * reference
- *   -> release. `prepare` is called anew whenever parameters, choice, batch or threads change; `run` many
- * times. Errors: a function returns 0, or one of enum kit_rc through kit_fail / kit_skip, which also keep the
- * one-line text.
+ *   (the kit sets threads) -> describe -> prepare -> [pack inputs] -> run, run, ... -> [unpack outputs]
+ *   -> reference -> release.
+ * `prepare` is called anew whenever parameters, choice, batch or threads change, `run` many times, also with
+ * other inputs. `release` is called also after a failed prepare. Errors: a function returns 0, or one of enum
+ * kit_rc through kit_fail / kit_skip, which also keep the one-line text.
  */
 #ifndef KIT_OP_H
 #define KIT_OP_H
@@ -39,9 +39,10 @@ enum kit_fill {
     KIT_INDICES,     /* below `below`; `multiplicity` m > 0: every index that occurs occurs exactly m times,
                         shuffled */
     KIT_PERMUTATION, /* of 0 .. elements - 1 */
-    KIT_TIES,        /* values from `below` distinct levels, so that equal maxima are common */
+    KIT_TIES,        /* integers from `below` distinct levels around 0 in every set: equal maxima are common,
+                        sums are exact */
     KIT_TRIANGLE     /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
-                      * must not     be read; in set `exact` solving with it is exact */
+                        must not be read; in set `exact` solving with it is exact */
 };
 
 struct kit_operand {
@@ -66,8 +67,7 @@ struct kit_operand {
 struct kit_shape {
     int count;
     struct kit_operand operand[KIT_MAX_OPERANDS];
-    double
-        flops; /* multiply-adds behind one output cell times cells; decides whether all cells are checked */
+    double flops; /* multiply-adds behind all output cells; decides whether all cells are checked */
 };
 
 /* Buffers of one run, by operand number. Native layout: strided as described, or the library's. */
@@ -85,11 +85,13 @@ struct kit_prepared {
 };
 
 /* One cell of the reference. `value` is computed in higher precision from the same inputs. The bound on the
- * error is direct:              c * gamma_k * scale         per cell, gamma_k = k u / (1 - k u), u of the
- * output's dtype transform, reduced:  c * gamma_k * max(scale)    over the checked cells (normwise) set
- * exact, direct:   c * gamma_2 * |value|       sums are exact, so only a final rounding may remain none: 0
- * bits equal with c the catalogue's `bound` and scale usually sum |a||b| (Higham, Accuracy and Stability,
- * section 3.1). */
+ * error is, with c the catalogue's `bound`, gamma_k = k u / (1 - k u) and u of the output's dtype,
+ *   direct              c * gamma_k * scale         per cell; scale usually sum |a||b| (Higham, Accuracy and
+ *                                                   Stability of Numerical Algorithms, section 3.1)
+ *   transform, reduced  c * gamma_k * max(scale)    over the checked cells (normwise)
+ *   direct, set exact   c * gamma_2 * |value|       sums are exact, so only a final rounding may remain
+ *   none                0                           the value itself
+ * Integer outputs have u = 0: they must be equal. k u must stay below 1/2. */
 struct kit_cell {
     long double value;
     long double scale;
@@ -139,6 +141,7 @@ struct op {
 int kit_param_int(const struct kit_params *params, const char *name, int64_t *ret);
 int kit_param_int_or(const struct kit_params *params, const char *name, int64_t fallback, int64_t *ret);
 int kit_param_string(const struct kit_params *params, const char *name, const char **ret);
+int kit_param_bool_or(const struct kit_params *params, const char *name, bool fallback, bool *ret);
 /* One of the words in `words` ("n|t"); returns its index through *ret. */
 int kit_param_word(const struct kit_params *params, const char *name, const char *words, int *ret);
 
@@ -163,9 +166,11 @@ struct kit_program {
     /* Opens the stack (once, before hello). KIT_SKIPPED: hello is not sent, the process ends as
      * library_missing. */
     int (*open)(void);
-    /* Libraries opened; returns the count. */
+    /* Libraries opened; returns the count. The kit adds an OpenMP runtime that the process carries; NULL:
+     * that one alone. */
     int (*libraries)(struct kit_library *ret, int max);
-    /* Sets the library's thread count and returns what it reads back; NULL: OpenMP's alone. */
+    /* Sets the library's thread count (0: changes nothing) and returns what it reads back, 0 where there is
+     * none to set. NULL: OpenMP's alone. */
     int (*set_threads)(int threads);
 };
 int kit_main(const struct kit_program *program);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A backend: where operands live and how their bytes are moved and compared. Small on purpose: another kind
+ * of device is one more table. Functions that return int give 0 or kit_fail.
+ */
+#ifndef KIT_BACKEND_H
+#define KIT_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A repeating pattern of 1, 2, 4 or 8 bytes. */
+struct kit_pattern {
+    uint8_t bytes[8];
+    size_t size;
+};
+
+struct kit_backend {
+    const char *name;
+    /* NULL when there is no memory. */
+    void *(*alloc)(size_t bytes, size_t align);
+    void (*release)(void *memory);
+    int (*upload)(void *to, const void *host, size_t bytes);
+    int (*download)(void *host, const void *from, size_t bytes);
+    int (*copy)(void *to, const void *from, size_t bytes);
+    int (*fill)(void *to, const struct kit_pattern *pattern, size_t bytes);
+    /* 1 if any byte differs, 0 if none, negative on failure. */
+    int (*differs)(const void *a, const void *b, size_t bytes);
+    int (*sync)(void);
+    int64_t (*available)(void); /* bytes that may still be allocated */
+    /* The buffer as the host reads it in place, or NULL where it must be downloaded. */
+    const void *(*peek)(const void *memory);
+};
+
+extern const struct kit_backend kit_cpu;
+/* NULL for an unknown name. */
+const struct kit_backend *kit_backend_find(const char *name);
+
+#endif

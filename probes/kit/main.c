@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The program: hello, then one answer per request until end of input. Requests come on DETPROBE_IN_FD and
+ * answers go to DETPROBE_OUT_FD; without them standard input and output serve, so that a probe can be driven
+ * by hand.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probes/kit/library.h"
+#include "probes/kit/outcome.h"
+#include "probes/kit/request.h"
+#include "probes/kit/session.h"
+#include "probes/kit/threads.h"
+
+#define MAX_LINE ((size_t)1 << 20)
+#define MAX_LIBRARIES 8
+#define EXIT_LIBRARY_MISSING 127 /* as the loader itself ends a program without its libraries */
+#define EXIT_PROTOCOL 2
+
+/* A descriptor from the environment, or `fallback`. */
+static int descriptor(const char *variable, int fallback)
+{
+    const char *const text = getenv(variable);
+    char *end;
+    if (!text || !*text) {
+        return fallback;
+    }
+    const long value = strtol(text, &end, 10);
+    return *end || value < 0 || value > 1 << 20 ? -1 : (int)value;
+}
+
+static int send_line(int fd, json_t *message)
+{
+    char *const text = json_dumps(message, JSON_COMPACT);
+    json_decref(message);
+    const size_t length = text ? strlen(text) : 0;
+    if (!text) {
+        return -1;
+    }
+    text[length] = '\n'; /* over the NUL: one write, one line */
+    size_t done = 0;
+    while (done < length + 1) {
+        const ssize_t written = write(fd, text + done, length + 1 - done);
+        if (written < 0 && errno != EINTR) {
+            break;
+        }
+        done += written > 0 ? (size_t)written : 0;
+    }
+    free(text);
+    return done == length + 1 ? 0 : -1;
+}
+
+static json_t *library_json(const struct kit_library *library)
+{
+    json_t *const item = json_pack("{s:s, s:s, s:s, s:s}", "role", library->role, "name", library->name,
+                                   "version", library->version, "path", library->path);
+    if (item && library->config[0]) {
+        json_object_set_new(item, "config", json_string(library->config));
+    }
+    return item;
+}
+
+/* What the program opened, and the OpenMP runtime in the process where there is one. */
+static json_t *libraries_json(const struct kit_program *program)
+{
+    struct kit_library libraries[MAX_LIBRARIES + 1];
+    json_t *const list = json_array();
+    bool openmp = false;
+    memset(libraries, 0, sizeof(libraries));
+    int count = program->libraries ? program->libraries(libraries, MAX_LIBRARIES) : 0;
+    for (int i = 0; i < count; i++) {
+        openmp = openmp || strcmp(libraries[i].role, "openmp") == 0;
+    }
+    if (!openmp && kit_openmp_library(&libraries[count])) {
+        count++;
+    }
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(list, library_json(&libraries[i]));
+    }
+    return list;
+}
+
+static json_t *hello(const struct kit_program *program, const struct kit_session *session)
+{
+    json_t *const axes = json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "batch");
+    if (session->initial_threads > 0) {
+        json_array_append_new(axes, json_string("threads"));
+    }
+    json_t *const message = json_pack("{s:s, s:s, s:i, s:o, s:o}", "type", "hello", "program", program->name,
+                                      "protocol", 1, "axes", axes, "libraries", libraries_json(program));
+    json_t *const environment = kit_float_json();
+    if (environment) {
+        json_object_set_new(message, "float_environment", environment);
+    }
+    return message;
+}
+
+static json_t *refusal(int rc, json_int_t id)
+{
+    const struct kit_outcome *outcome = kit_outcome();
+    return rc == KIT_SKIPPED
+               ? json_pack("{s:s, s:I, s:s, s:s}", "type", "skip", "id", id, "reason", outcome->reason,
+                           "text", outcome->text)
+               : json_pack("{s:s, s:I, s:s}", "type", "failure", "id", id, "text", outcome->text);
+}
+
+static int answer(struct kit_session *session, int out, const json_t *message)
+{
+    struct kit_request request;
+    json_t *observation = NULL;
+    kit_outcome_clear();
+    int rc = kit_request_parse(message, &request);
+    rc = rc ? rc : kit_session_serve(session, &request, &observation);
+    json_t *const result = rc ? refusal(rc, request.id) : observation;
+    return send_line(out, result) ||
+           send_line(out, json_pack("{s:s, s:I}", "type", "done", "id", request.id));
+}
+
+/* Reads requests until end of input; returns the exit status. */
+static int serve(struct kit_session *session, int in, int out)
+{
+    FILE *const stream = fdopen(in, "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    int status = stream ? 0 : EXIT_PROTOCOL;
+    while (status == 0 && (length = getline(&line, &capacity, stream)) > 0) {
+        json_error_t error;
+        json_t *const message = (size_t)length <= MAX_LINE
+                                    ? json_loadb(line, (size_t)length, JSON_REJECT_DUPLICATES, &error)
+                                    : NULL;
+        if (!json_is_object(message)) {
+            fprintf(stderr, "%s: bad request: not one JSON object on a line\n", session->program->name);
+            status = EXIT_PROTOCOL;
+        } else if (answer(session, out, message)) {
+            fprintf(stderr, "%s: cannot write an answer: %s\n", session->program->name, strerror(errno));
+            status = EXIT_PROTOCOL;
+        }
+        json_decref(message);
+    }
+    free(line);
+    if (stream) {
+        fclose(stream);
+    }
+    return status;
+}
+
+int kit_main(const struct kit_program *program)
+{
+    const int in = descriptor("DETPROBE_IN_FD", STDIN_FILENO);
+    const int out = descriptor("DETPROBE_OUT_FD", STDOUT_FILENO);
+    const struct kit_backend *const backend = kit_backend_find(program->backend);
+    if (in < 0 || out < 0 || !backend) {
+        fprintf(stderr, "%s: bad DETPROBE_IN_FD or DETPROBE_OUT_FD: not a descriptor\n", program->name);
+        return EXIT_PROTOCOL;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    kit_float_watch("main");
+    if (program->open && program->open()) {
+        fprintf(stderr, "%s: %s\n", program->name, kit_outcome()->text);
+        return EXIT_LIBRARY_MISSING;
+    }
+    struct kit_session session;
+    kit_session_init(&session, program, backend);
+    const int status = send_line(out, hello(program, &session)) ? EXIT_PROTOCOL : serve(&session, in, out);
+    kit_session_drop(&session);
+    return status;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run loop. The first output stays where it was made and is what later ones are compared with, by native
+ * bytes; only a run that differs is looked at closer. Distinct outputs are told apart by the bytes that are
+ * digested: the written region (on axis batch, the sample of interest), dense and row-major.
+ */
+#include "probes/kit/observe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/kit/check.h"
+#include "probes/kit/dtype.h"
+#include "probes/kit/shape.h"
+#include "probes/kit/tally.h"
+#include "suite/base/clock.h"
+#include "suite/base/text.h"
+
+#define MAX_EXPLAINED 16 /* distinct outputs whose distance from the first is measured */
+
+/* What is kept of one output operand. */
+struct watched {
+    int index;        /* operand number */
+    uint8_t *mask;    /* digested elements, NULL: all; owned */
+    uint8_t *written; /* written elements, NULL: all; owned */
+    int64_t elements; /* digested */
+    struct kit_tally tally;
+    bool broken;
+    int64_t unwritten;
+    double error_over_bound; /* negative: not checked */
+};
+
+struct observation {
+    struct kit_operands *operands;
+    struct kit_call *call;
+    const struct kit_request *request;
+    struct watched outputs[KIT_MAX_OPERANDS];
+    int count;
+    int64_t first_ns, min_ns, total_ns;
+};
+
+static const struct kit_operand *operand_of(const struct observation *o, const struct watched *output)
+{
+    return &o->operands->shape.operand[output->index];
+}
+
+static uint8_t *written_mask(const struct kit_shape *shape, int index, void *const *logical)
+{
+    const struct kit_operand *operand = &shape->operand[index];
+    if (operand->written == KIT_FULL) {
+        return NULL;
+    }
+    uint8_t *const mask = dp_alloc((size_t)kit_elements(operand), 1);
+    kit_written_mask(shape, index, logical[operand->list], mask);
+    return mask;
+}
+
+/* The digested elements: what is written, on axis batch only of the sample at its place. */
+static uint8_t *digest_mask(const struct kit_operand *operand, const uint8_t *written,
+                            const struct kit_setting *setting)
+{
+    if (!written && !setting->batch) {
+        return NULL;
+    }
+    const size_t elements = (size_t)kit_elements(operand);
+    uint8_t *const mask = dp_alloc(elements, 1);
+    if (written) {
+        memcpy(mask, written, elements);
+    } else {
+        memset(mask, 1, elements);
+    }
+    if (setting->batch) {
+        kit_slice_mask(operand, setting->place, mask);
+    }
+    return mask;
+}
+
+static void watch_outputs(struct observation *o)
+{
+    const struct kit_shape *shape = &o->operands->shape;
+    for (int i = 0; i < shape->count; i++) {
+        const struct kit_operand *operand = &shape->operand[i];
+        if (!kit_is_output(operand) || (o->request->setting.batch && operand->batch_dim < 0)) {
+            continue;
+        }
+        struct watched *const output = &o->outputs[o->count++];
+        output->index = i;
+        output->error_over_bound = -1;
+        output->written = written_mask(shape, i, o->operands->logical);
+        output->mask = digest_mask(operand, output->written, &o->request->setting);
+        output->elements = kit_elements(operand);
+        for (int64_t e = 0; output->mask && e < kit_elements(operand); e++) {
+            output->elements -= !output->mask[e];
+        }
+        kit_tally_init(&output->tally);
+    }
+}
+
+static void unwatch_outputs(struct observation *o)
+{
+    for (int i = 0; i < o->count; i++) {
+        kit_tally_free(&o->outputs[i].tally);
+        free(o->outputs[i].mask);
+        free(o->outputs[i].written);
+    }
+}
+
+/* The digested bytes of a native buffer, in `dense`. */
+static int gather(struct observation *o, const struct watched *output, const void *native, void *dense,
+                  size_t *ret_length)
+{
+    const struct kit_operand *operand = operand_of(o, output);
+    const size_t size = kit_dtype_size(operand->dtype);
+    const int64_t count = kit_elements(operand);
+    const int rc = kit_operands_unpack(o->operands, o->call, output->index, native, dense);
+    char *to = dense;
+    for (int64_t i = 0; output->mask && !rc && i < count; i++) {
+        if (output->mask[i]) {
+            memmove(to, (const char *)dense + (size_t)i * size, size);
+            to += size;
+        }
+    }
+    *ret_length = (size_t)output->elements * size;
+    return rc;
+}
+
+static int take_first(struct observation *o, struct watched *output)
+{
+    struct kit_operands *const operands = o->operands;
+    void *const first = operands->first[output->index];
+    size_t length;
+    bool is_new;
+    if (operands->backend->copy(first, operands->work[output->index].data, operands->bytes[output->index]) ||
+        gather(o, output, first, operands->dense, &length)) {
+        return KIT_FAILED;
+    }
+    kit_tally_count(&output->tally, 0, operands->dense, length, &is_new);
+    return KIT_OK;
+}
+
+/* Padding of strides and elements outside the written region, in the buffer given. */
+static int check_outside(struct observation *o, struct watched *output, const void *native)
+{
+    const int kept = kit_operands_outside_kept(o->operands, o->call, output->index, native, output->written,
+                                               &o->request->setting.pattern);
+    output->broken = output->broken || kept == 0;
+    return kept < 0 ? kept : KIT_OK;
+}
+
+/* A later output whose native bytes are not the first's. */
+static int take_different(struct observation *o, struct watched *output, int run)
+{
+    struct kit_operands *const operands = o->operands;
+    size_t length;
+    bool is_new;
+    if (gather(o, output, operands->work[output->index].data, operands->dense, &length)) {
+        return KIT_FAILED;
+    }
+    const int number = kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
+    if (is_new && output->tally.count <= MAX_EXPLAINED) {
+        struct kit_difference difference;
+        if (gather(o, output, operands->first[output->index], operands->dense_other, &length)) {
+            return KIT_FAILED;
+        }
+        kit_explain(operand_of(o, output)->dtype, operands->dense_other, operands->dense, output->elements,
+                    &difference);
+        kit_difference_merge(&output->tally.worst, &difference);
+    }
+    /* same digested bytes, other native ones: then something outside moved */
+    return number == 0 ? check_outside(o, output, operands->work[output->index].data) : KIT_OK;
+}
+
+static int take_outputs(struct observation *o, int run)
+{
+    struct kit_operands *const operands = o->operands;
+    for (int i = 0; i < o->count; i++) {
+        struct watched *const output = &o->outputs[i];
+        const int index = output->index;
+        int rc;
+        if (run == 0) {
+            rc = take_first(o, output);
+        } else {
+            rc = operands->backend->differs(operands->work[index].data, operands->first[index],
+                                            operands->bytes[index]);
+            if (rc == 0) {
+                kit_tally_same(&output->tally);
+            } else {
+                rc = rc < 0 ? rc : take_different(o, output, run);
+            }
+        }
+        if (rc) {
+            return rc;
+        }
+    }
+    return KIT_OK;
+}
+
+static int run_once(struct observation *o, const struct kit_pattern *pattern, int64_t *ret_ns)
+{
+    struct kit_buffers buffers;
+    kit_operands_buffers(o->operands, &buffers);
+    int rc = kit_operands_restore(o->operands, pattern);
+    if (rc) {
+        return rc;
+    }
+    const int64_t start = dp_now_ns();
+    rc = o->operands->op->run(o->call, &buffers);
+    rc = rc ? rc : o->operands->backend->sync();
+    *ret_ns = dp_now_ns() - start;
+    return rc;
+}
+
+static int run_all(struct observation *o)
+{
+    for (int run = 0; run < o->request->runs; run++) {
+        int64_t ns = 0;
+        int rc = run_once(o, &o->request->setting.pattern, &ns);
+        rc = rc ? rc : take_outputs(o, run);
+        if (rc) {
+            return rc;
+        }
+        o->first_ns = run == 0 ? ns : o->first_ns;
+        o->min_ns = run == 0 || ns < o->min_ns ? ns : o->min_ns;
+        o->total_ns += run == 0 && o->request->runs > 1 ? 0 : ns;
+    }
+    return KIT_OK;
+}
+
+/* Bands and inputs belong to no output; damage there is told with each. */
+static int check_guards(struct observation *o)
+{
+    const int intact = kit_operands_intact(o->operands);
+    o->operands->damaged = intact == 0;
+    for (int i = 0; i < o->count && intact == 0; i++) {
+        o->outputs[i].broken = true;
+    }
+    return intact < 0 ? intact : KIT_OK;
+}
+
+static int check_all_outside(struct observation *o)
+{
+    for (int i = 0; i < o->count; i++) {
+        const int rc = check_outside(o, &o->outputs[i], o->operands->first[o->outputs[i].index]);
+        if (rc) {
+            return rc;
+        }
+    }
+    return KIT_OK;
+}
+
+/* One more run from another pattern: what holds poison after both was not written. */
+static int check_written(struct observation *o)
+{
+    const struct kit_pattern *pattern = &o->request->setting.pattern;
+    const bool is_5a = pattern->size == 1 && pattern->bytes[0] == 0x5a;
+    const struct kit_pattern other = KIT_PATTERN_BYTE((uint8_t)(is_5a ? 0xa5 : 0x5a));
+    struct kit_operands *const operands = o->operands;
+    int64_t ns;
+    int rc = run_once(o, &other, &ns);
+    for (int i = 0; i < o->count && !rc; i++) {
+        struct watched *const output = &o->outputs[i];
+        const struct kit_operand *operand = operand_of(o, output);
+        if (operand->role == KIT_INOUT) {
+            continue; /* put back before each run, so there is no poison to find */
+        }
+        rc = kit_operands_unpack(operands, o->call, output->index, operands->first[output->index],
+                                 operands->dense);
+        rc = rc ? rc
+                : kit_operands_unpack(operands, o->call, output->index, operands->work[output->index].data,
+                                      operands->dense_other);
+        output->unwritten = rc ? 0
+                               : kit_check_unwritten(operand, output->written, operands->dense, pattern,
+                                                     operands->dense_other, &other);
+    }
+    return rc;
+}
+
+static int check_right(struct observation *o)
+{
+    for (int i = 0; i < o->count; i++) {
+        struct watched *const output = &o->outputs[i];
+        int rc = kit_operands_unpack(o->operands, o->call, output->index, o->operands->first[output->index],
+                                     o->operands->dense);
+        rc = rc ? rc
+                : kit_check_reference(o->operands, o->call, o->request, output->index, o->operands->dense,
+                                      output->written, &output->error_over_bound);
+        if (rc < 0) {
+            return rc;
+        }
+    }
+    return KIT_OK;
+}
+
+/* Which checks are due: guards always, the rest where values are such that a bound means something. */
+static int check_all(struct observation *o)
+{
+    int rc = check_all_outside(o);
+    if (!rc && o->request->set != KIT_WIDE) {
+        rc = check_written(o);
+        rc = rc ? rc : check_right(o);
+    }
+    return rc ? rc : check_guards(o);
+}
+
+static json_t *shape_json(const struct kit_operand *operand, bool slice)
+{
+    json_t *const shape = json_array();
+    for (int d = 0; d < operand->ndim; d++) {
+        json_array_append_new(shape, json_integer(slice && d == operand->batch_dim ? 1 : operand->shape[d]));
+    }
+    return shape;
+}
+
+static json_t *output_json(const struct observation *o, const struct watched *output)
+{
+    const struct kit_operand *operand = operand_of(o, output);
+    json_t *const object = json_pack(
+        "{s:s, s:s, s:o, s:i, s:o, s:s}", "name", operand->name, "dtype", kit_dtype_name(operand->dtype),
+        "shape", shape_json(operand, o->request->setting.batch > 0), "distinct", output->tally.count,
+        "classes", kit_tally_json(&output->tally), "guard", output->broken ? "broken" : "intact");
+    if (o->request->set != KIT_WIDE) {
+        json_object_set_new(object, "unwritten", json_integer(output->unwritten));
+    }
+    if (output->error_over_bound >= 0) {
+        json_object_set_new(object, "error_over_bound", json_real(output->error_over_bound));
+    }
+    return object;
+}
+
+/* The output with the most mismatching runs; ties: the first. */
+static json_t *mismatch_json(const struct observation *o)
+{
+    const struct watched *worst = NULL;
+    int runs = 0;
+    for (int i = 0; i < o->count; i++) {
+        const int mismatches = kit_tally_mismatches(&o->outputs[i].tally);
+        if (mismatches > runs) {
+            runs = mismatches;
+            worst = &o->outputs[i];
+        }
+    }
+    if (!worst) {
+        return NULL;
+    }
+    const struct kit_difference *difference = &worst->tally.worst;
+    char ulp[32];
+    snprintf(ulp, sizeof(ulp), "%llu", (unsigned long long)difference->max_ulp);
+    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:f, s:f, s:I, s:s}", "runs", runs, "output",
+                     operand_of(o, worst)->name, "elements", (json_int_t)difference->elements, "of",
+                     (json_int_t)difference->of, "max_ulp", ulp, "max_abs", difference->max_abs, "max_rel",
+                     difference->max_rel, "first_index", (json_int_t)difference->first_index, "kind",
+                     difference->permutation ? "permutation" : "values");
+}
+
+static json_t *observation_json(const struct observation *o)
+{
+    json_t *const outputs = json_array();
+    for (int i = 0; i < o->count; i++) {
+        json_array_append_new(outputs, output_json(o, &o->outputs[i]));
+    }
+    const int timed = o->request->runs > 1 ? o->request->runs - 1 : 1;
+    json_t *const object =
+        json_pack("{s:s, s:I, s:o, s:{s:I, s:I, s:I}}", "type", "observation", "id", o->request->id,
+                  "outputs", outputs, "time", "first_ns", (json_int_t)o->first_ns, "min_ns",
+                  (json_int_t)o->min_ns, "mean_ns", (json_int_t)(o->total_ns / timed));
+    json_t *const mismatch = mismatch_json(o);
+    if (mismatch) {
+        json_object_set_new(object, "mismatch", mismatch);
+    }
+    return object;
+}
+
+int kit_observe(struct kit_operands *operands, struct kit_call *call, const struct kit_request *request,
+                json_t **ret_observation)
+{
+    struct observation o = {.operands = operands, .call = call, .request = request};
+    watch_outputs(&o);
+    int rc = o.count ? KIT_OK : kit_skip("unsupported", "no output has a batch dimension");
+    rc = rc ? rc : run_all(&o);
+    rc = rc ? rc : check_all(&o);
+    if (!rc) {
+        *ret_observation = observation_json(&o);
+    }
+    unwatch_outputs(&o);
+    return rc;
+}

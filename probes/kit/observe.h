@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Observing: run a prepared operation so many times and say which outputs occurred how often.
+ */
+#ifndef KIT_OBSERVE_H
+#define KIT_OBSERVE_H
+
+#include "probes/kit/operands.h"
+#include "probes/kit/request.h"
+
+/* One setting of one axis: `request->runs` runs on buffers whose inputs are in place. *ret_observation gets
+ * outputs, mismatch and time; owned. The first run compared with is kept in operands->first. */
+int kit_observe(struct kit_operands *operands, struct kit_call *call, const struct kit_request *request,
+                json_t **ret_observation);
+
+#endif

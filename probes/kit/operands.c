@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The buffers of one prepared operation. Memory is constant in the number of runs: a work buffer, the content
+ * before, the first output, and scratch for one logical output twice.
+ */
+#include "probes/kit/operands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/kit/dtype.h"
+#include "probes/kit/shape.h"
+
+#define GUARD_BYTES 1024
+#define GUARD_BYTE 0x3c              /* none of the poison bytes */
+#define RESERVE ((int64_t)128 << 20) /* for the reference's cells, the library, the process itself */
+
+static size_t native_bytes(const struct kit_shape *shape, const struct kit_prepared *prepared, int index)
+{
+    const struct kit_operand *operand = &shape->operand[index];
+    return operand->chosen ? prepared->native_bytes[index] : kit_strided_bytes(operand);
+}
+
+static size_t largest_output(const struct kit_shape *shape)
+{
+    size_t most = 0;
+    for (int i = 0; i < shape->count; i++) {
+        const struct kit_operand *operand = &shape->operand[i];
+        const size_t bytes = kit_is_output(operand) ? kit_dense_bytes(operand) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static size_t largest_native(const struct kit_shape *shape, const struct kit_prepared *prepared)
+{
+    size_t most = 0;
+    for (int i = 0; i < shape->count; i++) {
+        const size_t bytes = native_bytes(shape, prepared, i);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared)
+{
+    size_t need = 2 * largest_output(shape) + prepared->workspace_bytes + largest_native(shape, prepared);
+    for (int i = 0; i < shape->count; i++) {
+        const struct kit_operand *operand = &shape->operand[i];
+        const size_t bytes = native_bytes(shape, prepared, i);
+        need += bytes + 2 * GUARD_BYTES; /* work */
+        need += kit_is_input(operand) ? bytes + kit_dense_bytes(operand) : 0;
+        /* first output, and a byte per element that says whether it is digested */
+        need += kit_is_output(operand) ? bytes + (size_t)kit_elements(operand) : 0;
+    }
+    return (int64_t)need;
+}
+
+static int block_alloc(const struct kit_backend *backend, struct kit_block *block, size_t bytes, size_t align)
+{
+    const struct kit_pattern guard = KIT_PATTERN_BYTE(GUARD_BYTE);
+    const size_t front = align > GUARD_BYTES ? align : GUARD_BYTES;
+    block->base = backend->alloc(front + bytes + GUARD_BYTES, align);
+    if (!block->base) {
+        return kit_skip("memory", "cannot allocate %zu bytes for an operand", bytes);
+    }
+    block->data = block->base + front;
+    block->bytes = bytes;
+    return backend->fill(block->data - GUARD_BYTES, &guard, GUARD_BYTES) ||
+                   backend->fill(block->data + bytes, &guard, GUARD_BYTES)
+               ? KIT_FAILED
+               : KIT_OK;
+}
+
+static int alloc_one(struct kit_operands *operands, int index)
+{
+    const struct kit_backend *backend = operands->backend;
+    const struct kit_operand *operand = &operands->shape.operand[index];
+    const size_t bytes = operands->bytes[index];
+    const int rc = block_alloc(backend, &operands->work[index], bytes, operand->align ? operand->align : 64);
+    if (rc) {
+        return rc;
+    }
+    if (kit_is_input(operand)) {
+        operands->pristine[index] = backend->alloc(bytes, 64);
+        operands->logical[index] = kit_cpu.alloc(kit_dense_bytes(operand), 64);
+        if (!operands->pristine[index] || !operands->logical[index]) {
+            return kit_skip("memory", "cannot allocate %zu bytes for operand '%s'", bytes, operand->name);
+        }
+    }
+    if (kit_is_output(operand)) {
+        operands->first[index] = backend->alloc(bytes, 64);
+        if (!operands->first[index]) {
+            return kit_skip("memory", "cannot allocate %zu bytes for operand '%s'", bytes, operand->name);
+        }
+    }
+    return KIT_OK;
+}
+
+static int alloc_scratch(struct kit_operands *operands, const struct kit_prepared *prepared)
+{
+    const size_t dense = largest_output(&operands->shape);
+    operands->dense = kit_cpu.alloc(dense, 64);
+    operands->dense_other = kit_cpu.alloc(dense, 64);
+    operands->host = kit_cpu.alloc(largest_native(&operands->shape, prepared), 64);
+    if (!operands->dense || !operands->dense_other || !operands->host) {
+        return kit_skip("memory", "cannot allocate %zu bytes to look at an output", 2 * dense);
+    }
+    return prepared->workspace_bytes
+               ? block_alloc(operands->backend, &operands->workspace, prepared->workspace_bytes, 64)
+               : KIT_OK;
+}
+
+int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
+                       const struct kit_shape *shape, const struct kit_prepared *prepared)
+{
+    memset(operands, 0, sizeof(*operands));
+    operands->backend = backend;
+    operands->op = op;
+    operands->shape = *shape;
+    const int64_t need = kit_operands_need(shape, prepared) + RESERVE;
+    const int64_t available = backend->available();
+    if (need > available) {
+        return kit_skip("memory", "needs %lld MiB of memory, %lld MiB are left", (long long)(need >> 20),
+                        (long long)(available >> 20));
+    }
+    int rc = KIT_OK;
+    for (int i = 0; i < shape->count && !rc; i++) {
+        operands->bytes[i] = native_bytes(shape, prepared, i);
+        rc = operands->bytes[i] ? alloc_one(operands, i)
+                                : kit_fail("bad operand '%s': its native size is unknown after prepare",
+                                           shape->operand[i].name);
+    }
+    rc = rc ? rc : alloc_scratch(operands, prepared);
+    if (rc) {
+        kit_operands_free(operands);
+    }
+    return rc;
+}
+
+void kit_operands_free(struct kit_operands *operands)
+{
+    if (!operands->backend) {
+        return;
+    }
+    for (int i = 0; i < operands->shape.count; i++) {
+        operands->backend->release(operands->work[i].base);
+        operands->backend->release(operands->pristine[i]);
+        operands->backend->release(operands->first[i]);
+        kit_cpu.release(operands->logical[i]);
+    }
+    operands->backend->release(operands->workspace.base);
+    kit_cpu.release(operands->dense);
+    kit_cpu.release(operands->dense_other);
+    kit_cpu.release(operands->host);
+    memset(operands, 0, sizeof(*operands));
+}
+
+static int pack_one(struct kit_operands *operands, struct kit_call *call, int index)
+{
+    const struct kit_backend *backend = operands->backend;
+    const struct kit_operand *operand = &operands->shape.operand[index];
+    const size_t bytes = operands->bytes[index];
+    const struct kit_pattern zero = KIT_PATTERN_BYTE(0);
+    int rc;
+    if (kit_is_dense(operand)) {
+        rc = backend->upload(operands->pristine[index], operands->logical[index], bytes);
+    } else {
+        kit_cpu.fill(operands->host, &zero, bytes); /* padding: zero, as libraries that pad expect it */
+        rc = KIT_OK;
+        if (!operand->chosen) {
+            kit_strided_pack(operand, operands->logical[index], operands->host);
+        } else {
+            rc = operands->op->pack
+                     ? operands->op->pack(call, index, operands->logical[index], operands->host)
+                     : kit_fail("bad operation '%s': chosen operands and no pack", operands->op->name);
+        }
+        rc = rc ? rc : backend->upload(operands->pristine[index], operands->host, bytes);
+    }
+    return rc ? rc : backend->copy(operands->work[index].data, operands->pristine[index], bytes);
+}
+
+int kit_operands_pack(struct kit_operands *operands, struct kit_call *call)
+{
+    for (int i = 0; i < operands->shape.count; i++) {
+        if (kit_is_input(&operands->shape.operand[i])) {
+            const int rc = pack_one(operands, call, i);
+            if (rc) {
+                return rc;
+            }
+        }
+    }
+    return KIT_OK;
+}
+
+struct kit_pattern kit_pattern_for(const struct kit_pattern *pattern, enum kit_dtype dtype)
+{
+    struct kit_pattern result = *pattern;
+    if (pattern->size == 0) {
+        result = KIT_PATTERN_BYTE(0xff);
+        if (kit_dtype_is_float(dtype)) {
+            kit_store(dtype, result.bytes, 0, (long double)__builtin_nan(""));
+            result.size = kit_dtype_size(dtype);
+        }
+    }
+    return result;
+}
+
+int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern)
+{
+    const struct kit_backend *backend = operands->backend;
+    int rc = KIT_OK;
+    for (int i = 0; i < operands->shape.count && !rc; i++) {
+        const struct kit_operand *operand = &operands->shape.operand[i];
+        void *const data = operands->work[i].data;
+        if (operand->role == KIT_INOUT) {
+            rc = backend->copy(data, operands->pristine[i], operands->bytes[i]);
+        } else if (operand->role == KIT_OUT) {
+            const struct kit_pattern own = kit_pattern_for(pattern, operand->dtype);
+            rc = backend->fill(data, &own, operands->bytes[i]);
+        }
+    }
+    if (!rc && operands->workspace.base) {
+        const struct kit_pattern own = kit_pattern_for(pattern, KIT_F32);
+        rc = backend->fill(operands->workspace.data, &own, operands->workspace.bytes);
+    }
+    return rc ? rc : backend->sync();
+}
+
+void kit_operands_buffers(const struct kit_operands *operands, struct kit_buffers *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    for (int i = 0; i < operands->shape.count; i++) {
+        ret->data[i] = operands->work[i].data;
+    }
+    ret->workspace = operands->workspace.data;
+}
+
+static int band_intact(const struct kit_backend *backend, const uint8_t *band)
+{
+    uint8_t bytes[GUARD_BYTES], expected[GUARD_BYTES];
+    memset(expected, GUARD_BYTE, sizeof(expected));
+    if (backend->download(bytes, band, sizeof(bytes))) {
+        return KIT_FAILED;
+    }
+    return memcmp(bytes, expected, sizeof(bytes)) == 0;
+}
+
+static int block_intact(const struct kit_backend *backend, const struct kit_block *block)
+{
+    if (!block->base) {
+        return 1;
+    }
+    const int front = band_intact(backend, block->data - GUARD_BYTES);
+    return front == 1 ? band_intact(backend, block->data + block->bytes) : front;
+}
+
+int kit_operands_intact(struct kit_operands *operands)
+{
+    int intact = block_intact(operands->backend, &operands->workspace);
+    for (int i = 0; i < operands->shape.count && intact == 1; i++) {
+        intact = block_intact(operands->backend, &operands->work[i]);
+        if (intact == 1 && operands->shape.operand[i].role == KIT_IN) {
+            const int differs =
+                operands->backend->differs(operands->work[i].data, operands->pristine[i], operands->bytes[i]);
+            intact = differs < 0 ? differs : !differs;
+        }
+    }
+    return intact;
+}
+
+/* The buffer as the host sees it. */
+static const void *host_view(struct kit_operands *operands, int index, const void *native)
+{
+    const void *const view = operands->backend->peek(native);
+    if (view) {
+        return view;
+    }
+    return operands->backend->download(operands->host, native, operands->bytes[index]) ? NULL
+                                                                                       : operands->host;
+}
+
+int kit_operands_unpack(struct kit_operands *operands, struct kit_call *call, int index, const void *native,
+                        void *ret_dense)
+{
+    const struct kit_operand *operand = &operands->shape.operand[index];
+    const void *const view = host_view(operands, index, native);
+    if (!view) {
+        return KIT_FAILED;
+    }
+    if (!operand->chosen) {
+        kit_strided_unpack(operand, view, ret_dense);
+        return KIT_OK;
+    }
+    return operands->op->unpack
+               ? operands->op->unpack(call, index, view, ret_dense)
+               : kit_fail("bad operation '%s': chosen operands and no unpack", operands->op->name);
+}
+
+/* What an operand held before the run, as a native host buffer in operands->host. */
+static int image_before(struct kit_operands *operands, int index, const struct kit_pattern *pattern)
+{
+    const struct kit_operand *operand = &operands->shape.operand[index];
+    if (operand->role == KIT_INOUT) {
+        return operands->backend->download(operands->host, operands->pristine[index], operands->bytes[index]);
+    }
+    const struct kit_pattern own = kit_pattern_for(pattern, operand->dtype);
+    return kit_cpu.fill(operands->host, &own, operands->bytes[index]);
+}
+
+int kit_operands_outside_kept(struct kit_operands *operands, struct kit_call *call, int index,
+                              const void *after, const uint8_t *mask, const struct kit_pattern *pattern)
+{
+    const struct kit_operand *operand = &operands->shape.operand[index];
+    if (!mask && (operand->chosen || kit_is_dense(operand))) {
+        return 1; /* nothing is outside; padding inside a layout of its own choice is the library's */
+    }
+    /* The logical content before, with the written elements as they are now: packed over the image before,
+     * this is what the native buffer must hold. */
+    const size_t size = kit_dtype_size(operand->dtype);
+    const int64_t count = kit_elements(operand);
+    char *const expected = operands->dense_other;
+    if (kit_operands_unpack(operands, call, index, after, operands->dense) ||
+        image_before(operands, index, pattern)) {
+        return KIT_FAILED;
+    }
+    if (operand->chosen) {
+        if (operands->op->unpack(call, index, operands->host, expected)) {
+            return KIT_FAILED;
+        }
+    } else {
+        kit_strided_unpack(operand, operands->host, expected);
+    }
+    for (int64_t e = 0; e < count; e++) {
+        if (!mask || mask[e]) {
+            memcpy(expected + (size_t)e * size, (const char *)operands->dense + (size_t)e * size, size);
+        }
+    }
+    if (operand->chosen) {
+        return memcmp(expected, operands->dense, (size_t)count * size) == 0;
+    }
+    kit_strided_pack(operand, expected, operands->host);
+    const void *const view = operands->backend->peek(after);
+    void *copy = NULL;
+    if (!view) {
+        copy = kit_cpu.alloc(operands->bytes[index], 64);
+        if (!copy || operands->backend->download(copy, after, operands->bytes[index])) {
+            kit_cpu.release(copy);
+            return kit_fail("cannot read back operand '%s'", operand->name);
+        }
+    }
+    const int kept = memcmp(operands->host, view ? view : copy, operands->bytes[index]) == 0;
+    kit_cpu.release(copy);
+    return kept;
+}

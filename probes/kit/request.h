@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One request of protocol 1, parsed, and its axis and setting taken apart.
+ */
+#ifndef KIT_REQUEST_H
+#define KIT_REQUEST_H
+
+#include "probes/kit/backend.h"
+#include "probes/kit/input.h"
+#include "probes/kit/op.h"
+
+enum kit_arithmetic { KIT_DIRECT, KIT_TRANSFORM, KIT_REDUCED, KIT_NONE };
+
+/* What a setting changes; the base setting changes nothing. */
+struct kit_setting {
+    int threads;                /* 0: the program's own */
+    int64_t batch, place;       /* batch 0: as the case says */
+    struct kit_pattern pattern; /* what outputs and workspace hold before a run */
+    int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
+};
+
+struct kit_request {
+    json_int_t id;
+    const char *case_id, *op, *choice, *problem, *batch, *seed, *axis, *setting_text; /* borrowed */
+    const json_t *params;
+    enum kit_set set;
+    enum kit_arithmetic arithmetic;
+    double bound;
+    int runs;
+    struct kit_setting setting;
+};
+
+/* Strings stay the message's. KIT_FAILED for a bad request, KIT_SKIPPED for an axis or setting that is not
+ * known here. */
+int kit_request_parse(const json_t *message, struct kit_request *ret);
+/* "threads*batch" with "4*16/15". */
+int kit_setting_parse(const char *axis, const char *setting, struct kit_setting *ret);
+/* The bytes that outputs hold at the base setting. */
+#define KIT_PATTERN_BYTE_BASE                                                                                \
+    {                                                                                                        \
+        {0xa5}, 1                                                                                            \
+    }
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Serving a request: setting, shape, preparation, inputs, observation. What the last request left is reused
+ * where its key is equal.
+ */
+#include "probes/kit/session.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/kit/library.h"
+#include "probes/kit/observe.h"
+#include "probes/kit/shape.h"
+#include "probes/kit/threads.h"
+#include "suite/base/text.h"
+
+void kit_session_init(struct kit_session *session, const struct kit_program *program,
+                      const struct kit_backend *backend)
+{
+    memset(session, 0, sizeof(*session));
+    session->program = program;
+    session->backend = backend;
+    session->initial_threads = kit_threads(program, 0);
+}
+
+static void drop_inputs(struct kit_session *session)
+{
+    free(session->input_key);
+    session->input_key = NULL;
+}
+
+void kit_session_drop(struct kit_session *session)
+{
+    if (session->op && session->op->release) {
+        session->op->release(&session->call);
+    }
+    kit_operands_free(&session->operands);
+    kit_params_free(&session->params);
+    free(session->choice);
+    free(session->prepared_key);
+    drop_inputs(session);
+    session->op = NULL;
+    session->choice = NULL;
+    session->prepared_key = NULL;
+    memset(&session->call, 0, sizeof(session->call));
+}
+
+static const struct op *find_op(const struct kit_program *program, const char *name)
+{
+    for (int i = 0; program->ops[i]; i++) {
+        if (strcmp(program->ops[i]->name, name) == 0) {
+            return program->ops[i];
+        }
+    }
+    return NULL;
+}
+
+/* Puts the wanted thread count in force; *ret_threads is what was read back. */
+static int set_threads(struct kit_session *session, const struct kit_setting *setting, int *ret_threads)
+{
+    const int own =
+        session->program->default_threads ? session->program->default_threads : session->initial_threads;
+    const int wanted = setting->threads ? setting->threads : own;
+    *ret_threads = wanted ? kit_threads(session->program, wanted) : session->initial_threads;
+    if (setting->threads && *ret_threads == 0) {
+        return kit_skip("unsupported", "threads %d: the library has no thread count to set",
+                        setting->threads);
+    }
+    if (setting->threads && *ret_threads != setting->threads) {
+        return kit_skip("unsupported", "threads %d: the library runs %d", setting->threads, *ret_threads);
+    }
+    return KIT_OK;
+}
+
+static void set_perturb(struct kit_session *session, int perturb)
+{
+#ifdef M_PERTURB
+    if (session->perturb != perturb) {
+        mallopt(M_PERTURB, perturb);
+        session->perturb = perturb;
+    }
+#endif
+}
+
+/* The case's params, on axis batch with another N. */
+static int make_params(const struct kit_request *request, struct kit_params *ret)
+{
+    const int64_t samples = request->setting.batch;
+    const int rc = kit_params_init(ret, request->params);
+    if (rc || !samples) {
+        return rc;
+    }
+    if (!request->batch) {
+        kit_params_free(ret);
+        return kit_skip("unsupported", "the case has no batch parameter");
+    }
+    if (!json_is_integer(json_object_get(ret->object, request->batch))) {
+        kit_params_free(ret);
+        return kit_fail("bad batch '%s': no integer param of that name", request->batch);
+    }
+    json_object_set_new(ret->object, request->batch, json_integer(samples));
+    return KIT_OK;
+}
+
+/* Operands with a batch dimension must have N samples, else they are not of this batch parameter. */
+static int check_batch(const struct kit_shape *shape, const struct kit_request *request)
+{
+    for (int i = 0; i < shape->count && request->setting.batch; i++) {
+        const struct kit_operand *operand = &shape->operand[i];
+        if (operand->batch_dim >= 0 && operand->shape[operand->batch_dim] != request->setting.batch) {
+            return kit_fail("bad batch '%s': operand '%s' has %lld samples, not %lld", request->batch,
+                            operand->name, (long long)operand->shape[operand->batch_dim],
+                            (long long)request->setting.batch);
+        }
+    }
+    return KIT_OK;
+}
+
+static int find_choice(const struct op *op, const struct kit_params *params, const char *choice)
+{
+    const char *const *names = NULL;
+    int count = 0;
+    if (!choice) {
+        return KIT_OK;
+    }
+    const int rc = op->choices ? op->choices(params, &names, &count) : KIT_OK;
+    for (int i = 0; i < count && !rc; i++) {
+        if (strcmp(names[i], choice) == 0) {
+            return KIT_OK;
+        }
+    }
+    return rc ? rc : kit_skip("unsupported", "the library offers no choice '%s'", choice);
+}
+
+/* Calls the op's prepare and allocates. session->params holds the params already. */
+static int prepare(struct kit_session *session, const struct op *op, const struct kit_request *request,
+                   int threads)
+{
+    int rc = kit_shape_make(op, &session->params, &session->shape);
+    rc = rc ? rc : check_batch(&session->shape, request);
+    rc = rc ? rc : find_choice(op, &session->params, request->choice);
+    if (rc) {
+        return rc;
+    }
+    memset(&session->prepared, 0, sizeof(session->prepared));
+    const int64_t least = kit_operands_need(&session->shape, &session->prepared);
+    if (least > session->backend->available()) {
+        return kit_skip("memory", "needs at least %lld MiB of memory", (long long)(least >> 20));
+    }
+    session->choice = request->choice ? dp_strdup(request->choice) : NULL;
+    session->call = (struct kit_call){
+        .params = &session->params, .shape = &session->shape, .choice = session->choice, .threads = threads};
+    session->op = op; /* from here on release is due */
+    rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;
+    return rc ? rc
+              : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
+                                   &session->prepared);
+}
+
+/* Makes sure that what `key` names is prepared. Takes over `params`. */
+static int ensure_prepared(struct kit_session *session, const struct op *op,
+                           const struct kit_request *request, struct kit_params *params, int threads)
+{
+    char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
+    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d", op->name, text, request->choice ? request->choice : "",
+                                threads, request->setting.perturb);
+    free(text);
+    if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
+        free(key);
+        kit_params_free(params);
+        return KIT_OK;
+    }
+    kit_session_drop(session);
+    session->params = *params;
+    session->prepared_key = key;
+    set_perturb(session, request->setting.perturb);
+    return prepare(session, op, request, threads);
+}
+
+static int fill_inputs(struct kit_session *session, const struct kit_request *request)
+{
+    const struct kit_source source = {.seed = request->seed,
+                                      .problem = request->problem,
+                                      .set = request->set,
+                                      .place = request->setting.place};
+    for (int i = 0; i < session->shape.count; i++) {
+        const struct kit_operand *operand = &session->shape.operand[i];
+        const int rc =
+            kit_is_input(operand) ? kit_input_fill(operand, &source, session->operands.logical[i]) : KIT_OK;
+        if (rc) {
+            return rc;
+        }
+    }
+    return kit_operands_pack(&session->operands, &session->call);
+}
+
+static int ensure_inputs(struct kit_session *session, const struct kit_request *request)
+{
+    char *const key = dp_printf("%s\n%s\n%d\n%lld", request->seed, request->problem, (int)request->set,
+                                (long long)request->setting.place);
+    if (session->input_key && strcmp(session->input_key, key) == 0) {
+        free(key);
+        return KIT_OK;
+    }
+    drop_inputs(session);
+    session->input_key = key;
+    return fill_inputs(session, request);
+}
+
+static void add_facts(struct kit_session *session, json_t *observation)
+{
+    if (session->prepared.chosen[0]) {
+        json_object_set_new(observation, "chosen", json_string(session->prepared.chosen));
+    }
+    if (session->call.threads) {
+        json_object_set_new(observation, "threads", json_integer(session->call.threads));
+    }
+    if (!session->ran) {
+        const size_t known = kit_float_changes();
+        session->ran = true;
+        kit_float_watch("first run");
+        json_t *const change = kit_float_change_since(known);
+        if (change) {
+            json_object_set_new(observation, "float_environment", change);
+        }
+    }
+}
+
+static int serve(struct kit_session *session, const struct kit_request *request, json_t **ret_observation)
+{
+    const struct op *const op = find_op(session->program, request->op);
+    struct kit_params params;
+    int threads = 0;
+    if (!op) {
+        return kit_fail("unknown operation '%s'", request->op);
+    }
+    int rc = set_threads(session, &request->setting, &threads);
+    rc = rc ? rc : make_params(request, &params);
+    rc = rc ? rc : ensure_prepared(session, op, request, &params, threads);
+    rc = rc ? rc : ensure_inputs(session, request);
+    rc = rc ? rc : kit_observe(&session->operands, &session->call, request, ret_observation);
+    if (!rc) {
+        add_facts(session, *ret_observation);
+    }
+    return rc;
+}
+
+int kit_session_serve(struct kit_session *session, const struct kit_request *request,
+                      json_t **ret_observation)
+{
+    const int rc = serve(session, request, ret_observation);
+    if (rc || session->operands.damaged) {
+        kit_session_drop(session);
+    }
+    return rc;
+}
