@@ -75,6 +75,11 @@ static struct words selectable_words(const struct dp_catalogue *catalogue, bool 
  * Owned or NULL. */
 static char *suggest(const struct dp_catalogue *catalogue, const char *selector)
 {
+    char *tag = dp_printf("@%s", selector);
+    if (is_known_backend(tag)) {
+        return tag;
+    }
+    free(tag);
     char *folder =
         dp_printf("%s%s*", selector, selector[0] && selector[strlen(selector) - 1] == '/' ? "" : "/");
     for (size_t i = 0; i < catalogue->case_count; i++) {
