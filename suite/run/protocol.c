@@ -142,7 +142,7 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
 
 int dp_message_read(const char *line, size_t length, int runs, struct dp_message *ret, struct dp_err *err)
 {
-    *ret = (struct dp_message){.type = DP_MESSAGE_MAX};
+    *ret = (struct dp_message){.type = DP_MESSAGE_MAX, .id = -1};
     struct dp_err fault;
     json_t *object = dp_json_parse(line, length, "line", &fault);
     if (!json_is_object(object)) {

@@ -28,7 +28,7 @@ enum dp_message_type {
 
 struct dp_message {
     enum dp_message_type type;
-    json_int_t id; /* of all but hello */
+    json_int_t id; /* of all but hello; also of one that is wrong otherwise, -1: not known */
     json_t *body;  /* hello, or the answer without its id; NULL of done. Owned */
 };
 

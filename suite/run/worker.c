@@ -234,20 +234,19 @@ static void on_done(struct dp_worker *worker)
     send_next(worker);
 }
 
+/* Chatter about the request before: its answer stands, the one that is out is asked again. */
+static void on_chatter(struct dp_worker *worker)
+{
+    worker->state = DP_WORKER_CLOSING;
+    fail(worker, "protocol", "the program went on after done");
+}
+
 static void on_answer(struct dp_worker *worker, struct dp_message *message)
 {
-    char text[160];
     if (worker->state == DP_WORKER_STARTING) {
         fail(worker, "protocol", "the program sent an answer before hello");
-    } else if (message->id == worker->last_id) {
-        /* Chatter about the request before: its answer stands, the one that is out is asked again. */
-        worker->state = DP_WORKER_CLOSING;
-        json_decref(worker->answer);
-        worker->answer = NULL;
-        fail(worker, "protocol", "the program went on after done");
     } else if (message->id != worker->id) {
-        snprintf(text, sizeof(text), "the program sent an answer to another request than it was asked");
-        fail(worker, "protocol", text);
+        fail(worker, "protocol", "the program sent an answer to another request than it was asked");
     } else if (message->type == DP_MESSAGE_DONE) {
         on_done(worker);
     } else if (worker->answer) {
@@ -262,7 +261,10 @@ static void on_line(struct dp_worker *worker, const char *line, size_t length)
     struct dp_message message;
     struct dp_err err;
     int runs = worker->state == DP_WORKER_BUSY ? worker->session->plan->requests[worker->current].runs : 0;
-    if (dp_message_read(line, length, runs, &message, &err)) {
+    int rc = dp_message_read(line, length, runs, &message, &err);
+    if (message.id >= 0 && message.id == worker->last_id) { /* good or bad, nobody asked for it */
+        on_chatter(worker);
+    } else if (rc) {
         char text[800];
         snprintf(text, sizeof(text), "the program sent %s", err.text);
         fail(worker, "protocol", text);
