@@ -64,16 +64,13 @@ static void add_magnitude(struct dp_text *out, const json_t *mismatch)
     const bool permuted = strcmp(dp_json_string(mismatch, "kind", ""), "permutation") == 0;
     struct dp_text line = DP_TEXT(512);
     if (permuted) {
-        dp_text_put(&line, "the same values in another order");
+        dp_text_put(&line, "reordered");
     } else if (ulp) {
-        dp_text_printf(&line, "up to %s ulp", ulp);
+        dp_text_printf(&line, "%s ulp", ulp);
     }
     if (elements > 0 && of > 0) {
-        dp_text_printf(&line, "%s%lld of %lld elements",
-                       permuted          ? ", "
-                       : line.length > 0 ? " in "
-                                         : "",
-                       (long long)elements, (long long)of);
+        dp_text_printf(&line, "%s%lld of %lld elements", line.length > 0 ? ", " : "", (long long)elements,
+                       (long long)of);
     }
     if (line.length > 0) {
         add_line(out, line.data);
@@ -100,7 +97,7 @@ static void add_bound(struct dp_text *out, const json_t *entry)
     const json_t *tally = tally_of(entry, "repeat");
     if (tally && json_object_get(tally, "bound")) {
         char *line =
-            dp_printf("0 of %lld differ, rate below %.2g %%", (long long)dp_json_int(tally, "comparisons", 0),
+            dp_printf("0 of %lld, rate below %.2g %%", (long long)dp_json_int(tally, "comparisons", 0),
                       100.0 * dp_json_number(tally, "bound", 1.0));
         add_line(out, line);
         free(line);
@@ -116,30 +113,31 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
 {
     const json_t *entry = entry_of(sheet, result);
     const char *observed = dp_json_string(result, "observed", "");
-    const char *reason = dp_json_string(result, "reason", NULL);
-    const char *text =
-        dp_json_string(result, "text", dp_json_string(json_object_get(entry, "error"), "text", ""));
-    const bool broken =
-        strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0;
     struct dp_text out = DP_TEXT(65536);
     if (strcmp(observed, "varies") == 0) {
         add_strength(&out, entry);
         add_magnitude(&out, json_object_get(entry, "mismatch"));
     }
-    if (reason) {
-        char *line = dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
-        add_line(&out, line);
-        free(line);
-    }
-    if (strcmp(dp_json_string(result, "difference", ""), "selection") == 0) {
-        add_line(&out, "another algorithm was chosen");
-    }
     if (strcmp(observed, "repeats") == 0) {
-        add_names(&out, broken ? "the guarantee forbids: sensitive to" : "sensitive to",
-                  json_object_get(result, "sensitive_to"));
+        add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));
         add_bound(&out, entry);
     }
     char *owned = dp_strdup(out.data ? out.data : "");
     dp_text_free(&out);
     return owned;
+}
+
+char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
+{
+    const json_t *error = json_object_get(entry_of(sheet, result), "error");
+    const char *reason = dp_json_string(result, "reason", "");
+    const char *text = dp_json_string(result, "text", dp_json_string(error, "text", ""));
+    const bool selection = strcmp(dp_json_string(result, "difference", ""), "selection") == 0;
+    if (strcmp(dp_json_string(result, "observed", ""), "repeats") == 0) {
+        const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
+        return dp_strdup(strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
+                                                       : "");
+    }
+    return dp_printf("%s%s%s%s", reason, text[0] ? ": " : "", text,
+                     selection ? "; another algorithm was chosen" : "");
 }

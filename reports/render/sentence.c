@@ -49,21 +49,35 @@ static void add_count(struct dp_text *out, size_t count, const char *one, const 
     }
 }
 
-/* The first control that did the opposite of what it must: not one that could not vary or did not run. */
-static const char *misbehaved(const json_t *body)
+/* A control that ought to vary and could not: it says nothing, it does not lie. */
+static bool is_insensitive(const json_t *control)
+{
+    return strcmp(dp_json_string(control, "expected", ""), "varies") == 0 &&
+           strcmp(dp_json_string(control, "observed", ""), "repeats") == 0 &&
+           !json_object_get(control, "mismatches");
+}
+
+static bool is_misbehaved(const json_t *control)
+{
+    const char *observed = dp_json_string(control, "observed", "");
+    return !json_is_true(json_object_get(control, "behaved")) && !is_insensitive(control) &&
+           strcmp(observed, "skipped") != 0 && strcmp(observed, "untested") != 0;
+}
+
+static bool add_control(struct dp_text *out, const json_t *body, bool (*is)(const json_t *),
+                        const char *before, const char *after)
 {
     const json_t *controls = json_object_get(body, "controls");
     for (size_t i = 0; i < json_array_size(controls); i++) {
         const json_t *control = json_array_get(controls, i);
-        const char *observed = dp_json_string(control, "observed", "");
-        const bool silent = strcmp(observed, "skipped") == 0 || strcmp(observed, "untested") == 0 ||
-                            (strcmp(observed, "repeats") == 0 && !json_object_get(control, "mismatches") &&
-                             strcmp(dp_json_string(control, "expected", ""), "varies") == 0);
-        if (!json_is_true(json_object_get(control, "behaved")) && !silent) {
-            return dp_json_string(control, "name", "");
+        if (is(control)) {
+            dp_words_join(out, "; ", before);
+            dp_words_put(out, dp_json_string(control, "name", ""));
+            dp_text_put(out, after);
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 static void add_varying(struct dp_text *out, const struct numbers *n)
@@ -95,21 +109,18 @@ char *dp_report_sentence(const json_t *report)
 {
     const json_t *body = json_object_get(report, "body");
     const struct numbers n = numbers_of(body);
-    const char *control = misbehaved(body);
     struct dp_text out = DP_TEXT(4096);
     if (json_is_true(json_object_get(json_object_get(report, "measurements"), "interrupted"))) {
         dp_text_put(&out, "interrupted");
     }
-    if (control) {
-        dp_words_join(&out, "; ", "no valid verdict, control '");
-        dp_words_put(&out, control);
-        dp_text_put(&out, "' misbehaved");
-    }
+    const bool invalid =
+        add_control(&out, body, is_misbehaved, "no valid verdict, control '", "' misbehaved");
     if (n.repeats + n.varies + n.wrong > 0) {
         add_verdict(&out, &n);
-    } else {
+    } else if (!invalid) {
         dp_words_join(&out, "; ", n.error + n.untested > 0 ? "no verdict" : "nothing ran");
     }
+    add_control(&out, body, is_insensitive, "control '", "' could not vary here");
     add_count(&out, n.error, "operation ended in an error", "operations ended in an error");
     add_count(&out, n.untested, "operation untested", "operations untested");
     if (n.repeats + n.varies + n.wrong == 0) {

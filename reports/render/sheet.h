@@ -26,8 +26,10 @@ void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *s
  */
 void dp_sheet_table(const struct dp_sheet *sheet);
 
-/* What stands behind a result: strength, magnitude, reason; lines separated by '\n'. Owned. */
+/* What stands behind a result in figures: strength, magnitude; short lines separated by '\n'. Owned. */
 char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);
+/* And in a sentence, maybe empty. Owned. */
+char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result);
 /* Runs at the base setting behind a result. */
 size_t dp_evidence_runs(const struct dp_sheet *sheet, const json_t *result);
 

@@ -79,11 +79,33 @@ static void put_name(const struct dp_sheet *sheet, const char *name, size_t widt
     }
 }
 
+/* Short lines, side by side as far as they fit. */
+static void put_evidence(const struct dp_sheet *sheet, const char *evidence, size_t at)
+{
+    struct dp_text row = DP_TEXT(65536);
+    char *copy = dp_strdup(evidence), *rest = copy;
+    bool first = true;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        const size_t width = row.data ? dp_words_width(row.data) + 2 + dp_words_width(line) : 0;
+        if (row.data && at + width > sheet->columns) {
+            dp_words_blanks(sheet->out, first ? 0 : at);
+            dp_words_wrap(sheet->out, row.data, at, at, sheet->columns);
+            dp_text_free(&row);
+            row = DP_TEXT(65536);
+            first = false;
+        }
+        dp_words_join(&row, "; ", line);
+    }
+    dp_words_blanks(sheet->out, first ? 0 : at);
+    dp_words_wrap(sheet->out, row.data ? row.data : "", at, at, sheet->columns);
+    dp_text_free(&row);
+    free(copy);
+}
+
 /* The two columns and the evidence, of which further lines stay in its column. */
 static void put_row(const struct dp_sheet *sheet, size_t name, const char *observed,
                     const char *observed_shown, const char *status, const char *evidence)
 {
-    const size_t at = name + OBSERVED_WIDTH + STATUS_WIDTH;
     dp_sheet_word(sheet, observed, observed_shown, status[0] || evidence[0] ? OBSERVED_WIDTH : 0);
     if (status[0]) {
         char *shown = dp_printf("· %s", strcmp(status, "none") == 0 ? "unstated" : status);
@@ -92,13 +114,7 @@ static void put_row(const struct dp_sheet *sheet, size_t name, const char *obser
     } else {
         dp_words_blanks(sheet->out, evidence[0] ? STATUS_WIDTH : 0);
     }
-    char *copy = dp_strdup(evidence), *rest = copy;
-    bool first = true;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL; first = false) {
-        dp_words_blanks(sheet->out, first ? 0 : at);
-        dp_words_wrap(sheet->out, line, at, at, sheet->columns);
-    }
-    free(copy);
+    put_evidence(sheet, evidence, name + OBSERVED_WIDTH + STATUS_WIDTH);
 }
 
 static bool in_group(const json_t *result, const char *observed, const char *status)
@@ -172,20 +188,31 @@ static char *group_evidence(const struct dp_sheet *sheet, const struct family *f
     return both;
 }
 
-/* One row for the results of `family` that are like `first`; untested ones also share their reason. */
+static size_t group_count(const struct dp_sheet *sheet, const struct family *family, const json_t *first,
+                          bool *ret_is_first)
+{
+    const bool untested = strcmp(observed_of(first), "untested") == 0;
+    size_t count = 0;
+    for (size_t i = family->first; i < family->end; i++) {
+        const json_t *result = result_at(sheet, i);
+        if (in_group(result, observed_of(first), status_of(first)) &&
+            (!untested || same_reason(result, first))) {
+            *ret_is_first = count > 0 ? *ret_is_first : result == first;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* One row for the results of `family` that are like `first`; untested ones also share their reason. A finding
+ * that is alone has its own row only. */
 static void put_group(const struct dp_sheet *sheet, const struct family *family, const json_t *first,
                       const char *many, size_t width, bool *named)
 {
-    size_t count = 0;
-    const bool untested = strcmp(observed_of(first), "untested") == 0;
-    for (size_t i = family->first; i < family->end; i++) {
-        const json_t *result = result_at(sheet, i);
-        const bool member = in_group(result, observed_of(first), status_of(first)) &&
-                            (!untested || same_reason(result, first));
-        if (member && count == 0 && result != first) {
-            return; /* counted already, with its first */
-        }
-        count += member;
+    bool is_first = false;
+    const size_t count = group_count(sheet, family, first, &is_first);
+    if (!is_first || (count == 1 && is_finding(first))) {
+        return;
     }
     char *name = *named ? dp_strdup("") : dp_printf("%s/%s", family->backend, family->name);
     char *shown = dp_printf("%3zu %s", count, count == 1 ? observed_of(first) : many);
@@ -196,6 +223,16 @@ static void put_group(const struct dp_sheet *sheet, const struct family *family,
     free(name);
     free(shown);
     free(evidence);
+}
+
+static bool family_ran(const struct dp_sheet *sheet, const struct family *family)
+{
+    for (size_t i = family->first; i < family->end; i++) {
+        if (strcmp(observed_of(result_at(sheet, i)), "skipped") != 0) {
+            return true;
+        }
+    }
+    return sheet->verbose;
 }
 
 static void put_groups(const struct dp_sheet *sheet, const struct family *family, size_t width)
@@ -211,12 +248,27 @@ static void put_groups(const struct dp_sheet *sheet, const struct family *family
             }
         }
     }
+    if (!named) {
+        char *name = dp_printf("%s/%s\n", family->backend, family->name);
+        dp_text_put(sheet->out, name);
+        free(name);
+    }
 }
 
 static void put_remedy(const struct dp_sheet *sheet, const char *text)
 {
     dp_text_put(sheet->out, "    what to do: ");
     dp_words_wrap(sheet->out, text, 16, 16, sheet->columns);
+}
+
+static void put_note(const struct dp_sheet *sheet, const json_t *result)
+{
+    char *note = dp_evidence_note(sheet, result);
+    if (note[0]) {
+        dp_words_blanks(sheet->out, 4);
+        dp_words_wrap(sheet->out, note, 4, 4, sheet->columns);
+    }
+    free(note);
 }
 
 static void put_cases(const struct dp_sheet *sheet, const struct family *family, size_t width)
@@ -237,6 +289,7 @@ static void put_cases(const struct dp_sheet *sheet, const struct family *family,
         char *evidence = dp_evidence(sheet, result);
         put_name(sheet, name, width);
         put_row(sheet, width, observed_of(result), observed_of(result), status_of(result), evidence);
+        put_note(sheet, result);
         free(name);
         free(evidence);
     }
@@ -267,13 +320,18 @@ void dp_sheet_table(const struct dp_sheet *sheet)
 {
     const size_t width = name_width(sheet);
     struct family family = {0};
-    if (json_array_size(json_object_get(sheet->body, "results")) == 0) {
-        return;
-    }
-    put_name(sheet, "operation", width);
-    put_row(sheet, width, "", "  observed", "guarantee", "");
+    bool headed = false;
     while (family_next(sheet, &family)) {
+        if (!family_ran(sheet, &family)) {
+            continue;
+        }
+        if (!headed) {
+            put_name(sheet, "operation", width);
+            put_row(sheet, width, "", "  observed", "guarantee", "");
+            headed = true;
+        }
         put_groups(sheet, &family, width);
         put_cases(sheet, &family, width);
     }
+    dp_text_put(sheet->out, headed ? "\n" : "");
 }

@@ -154,7 +154,7 @@ static void put_float_environment(const struct dp_sheet *sheet)
     }
 }
 
-/* Axes that a guarantee speaks of and that no run varied. */
+/* Axes that guarantees speak of and that were not varied. */
 static void put_not_measured(const struct dp_sheet *sheet)
 {
     const json_t *results = json_object_get(sheet->body, "results");
@@ -176,8 +176,8 @@ static void put_not_measured(const struct dp_sheet *sheet)
         free(word);
     }
     if (line.length > 0) {
-        char *text = dp_printf("not along every axis that a guarantee covers: %s", line.data);
-        put_labelled(sheet, "varied", text);
+        char *text = dp_printf("%s: no result here speaks of it", line.data);
+        put_labelled(sheet, "unvaried", text);
         free(text);
     }
     dp_text_free(&line);
@@ -218,13 +218,11 @@ static void put_skip(const struct dp_sheet *sheet, const char *why, const char *
     json_t *number;
     json_object_foreach(families, family, number)
     {
-        char *word = json_object_size(families) == 1
-                         ? dp_strdup(family)
-                         : dp_printf("%s %lld", family, (long long)json_integer_value(number));
+        char *word = dp_printf("%s %lld", family, (long long)json_integer_value(number));
         dp_words_join(&line, ", ", word);
         free(word);
     }
-    char *text = dp_printf("%zu of %s: %s", total, line.data, why);
+    char *text = dp_printf("%zu %s (%s)", total, why, line.data);
     put_labelled(sheet, label, text);
     free(text);
     dp_text_free(&line);
@@ -361,12 +359,13 @@ int dp_render_text(const json_t *report, const struct dp_render_options *options
     put_float_environment(&sheet);
     dp_text_put(out, "\n");
     dp_sheet_table(&sheet);
-    dp_text_put(out, "\n");
     put_skipped(&sheet);
     put_left_out(&sheet);
     put_not_measured(&sheet);
     put_controls(&sheet);
-    dp_text_printf(out, "report %.64s\n\n", dp_json_string(report, "digest", ""));
+    dp_text_put(out, "report ");
+    dp_words_put(out, dp_json_string(report, "digest", ""));
+    dp_text_put(out, "\n\n");
     put_summary(&sheet, report);
     char *sentence = dp_report_sentence(report);
     dp_text_put(out, sentence);

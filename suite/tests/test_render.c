@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Renderers against golden files: golden/NAME.parts.json is what a report is made of, NAME.txt and
+ * NAME.verbose.txt what the text must be. DETPROBE_REWRITE_GOLDEN=1 rewrites the texts; read the difference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reports/model.h"
+#include "reports/render/render.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+static const char *const names[] = {"clean", "findings", "insensitive", "nothing", "hostile", "empty"};
+#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+
+static char *golden_path(const char *name, const char *suffix)
+{
+    return dp_printf(DP_TEST_SOURCE_DIR "/golden/%s%s", name, suffix);
+}
+
+static json_t *make_report(const char *name)
+{
+    struct dp_err err = {0};
+    char *path = golden_path(name, ".parts.json");
+    json_t *parts = dp_json_load(path, (size_t)1 << 20, &err);
+    free(path);
+    assert_string_equal(err.text, "");
+    const struct dp_report_parts given = {.environment = json_object_get(parts, "environment"),
+                                          .plan = json_object_get(parts, "plan"),
+                                          .results = json_object_get(parts, "results"),
+                                          .controls = json_object_get(parts, "controls"),
+                                          .measurements = json_object_get(parts, "measurements")};
+    json_t *report = dp_report_make(&given, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(dp_report_check(report, &err), 0);
+    /* The texts do not change with the program's version. */
+    json_object_set_new(json_object_get(report, "tool"), "version", json_string("0.0.0"));
+    json_decref(parts);
+    return report;
+}
+
+static struct dp_text render(const json_t *report, const char *format,
+                             const struct dp_render_options *options)
+{
+    struct dp_err err = {0};
+    struct dp_text out = DP_TEXT((size_t)1 << 24);
+    assert_int_equal(dp_renderer_find(format)->render(report, options, &out, &err), 0);
+    return out;
+}
+
+static void compare_with_golden(const char *name, const char *suffix, const struct dp_text *out)
+{
+    struct dp_err err = {0};
+    char *path = golden_path(name, suffix);
+    if (getenv("DETPROBE_REWRITE_GOLDEN")) {
+        assert_int_equal(dp_file_write(path, out->data, out->length, &err), 0);
+    }
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *expected = dp_alloc((size_t)1 << 20, 1);
+    const size_t length = fread(expected, 1, ((size_t)1 << 20) - 1, file);
+    fclose(file);
+    if (length != out->length || memcmp(expected, out->data, length) != 0) {
+        fail_msg("the text is not '%s':\n%s", path, out->data);
+    }
+    free(expected);
+    free(path);
+}
+
+static void test_golden(void **state)
+{
+    const struct dp_render_options plain = {0}, verbose = {.verbose = true};
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        json_t *report = make_report(names[i]);
+        struct dp_text out = render(report, "text", &plain);
+        compare_with_golden(names[i], ".txt", &out);
+        dp_text_free(&out);
+        out = render(report, "text", &verbose);
+        compare_with_golden(names[i], ".verbose.txt", &out);
+        dp_text_free(&out);
+        json_decref(report);
+    }
+}
+
+/* No string of a report reaches the terminal as a command, and no line is longer than it must be. */
+static void test_harmless(void **state)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        json_t *report = make_report(names[i]);
+        const struct dp_render_options plain = {.verbose = true};
+        struct dp_text out = render(report, "text", &plain);
+        for (size_t k = 0; k < out.length; k++) {
+            const unsigned char c = (unsigned char)out.data[k];
+            assert_true(c == '\n' || (c >= 0x20 && c != 0x7f));
+        }
+        dp_text_free(&out);
+        json_decref(report);
+    }
+}
+
+/* The renderer alone must be safe too: a report that was read may hold what the maker would have replaced. */
+static void test_hostile_report_as_read(void **state)
+{
+    json_t *report = make_report("findings");
+    json_t *result = json_array_get(json_object_get(json_object_get(report, "body"), "results"), 0);
+    json_object_set_new(result, "reason", json_string("\033[2J"));
+    json_object_set_new(result, "remedy", json_pack("{ss}", "text", "\033]0;x\007"));
+    json_object_set_new(report, "digest", json_string("\033[31m"));
+    json_object_set_new(json_object_get(report, "tool"), "version", json_string("\033[31m"));
+    const struct dp_render_options plain = {.verbose = true};
+    struct dp_text out = render(report, "text", &plain);
+    assert_null(strchr(out.data, '\033'));
+    dp_text_free(&out);
+    json_decref(report);
+}
+
+static char *without_colour(const char *text)
+{
+    char *copy = dp_strdup(text), *to = copy;
+    for (const char *from = text; *from; from++) {
+        if (*from == '\033') {
+            from += strcspn(from, "m");
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    return copy;
+}
+
+static void test_colour_only_repeats_words(void **state)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        json_t *report = make_report(names[i]);
+        const struct dp_render_options plain = {0}, coloured = {.colour = true};
+        struct dp_text a = render(report, "text", &plain), b = render(report, "text", &coloured);
+        char *stripped = without_colour(b.data);
+        assert_string_equal(stripped, a.data);
+        if (strcmp(names[i], "findings") == 0) {
+            assert_non_null(strchr(b.data, '\033'));
+        }
+        free(stripped);
+        dp_text_free(&a);
+        dp_text_free(&b);
+        json_decref(report);
+    }
+}
+
+static void test_columns(void **state)
+{
+    json_t *report = make_report("findings");
+    static const int widths[] = {0, 80, 100, 140};
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const struct dp_render_options options = {.columns = widths[i]};
+        struct dp_text out = render(report, "text", &options);
+        char *rest = out.data;
+        for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+            const bool summary = strncmp(line, "detprobe ", 9) == 0 || (rest && !*rest); /* pasted whole */
+            const size_t most = widths[i] ? (size_t)widths[i] : 100;
+            if (!summary && dp_words_width(line) > most && strncmp(line, "report ", 7) != 0) {
+                fail_msg("%zu columns of %zu: %s", dp_words_width(line), most, line);
+            }
+            const size_t length = strlen(line);
+            assert_false(length > 0 && line[length - 1] == ' ');
+        }
+        dp_text_free(&out);
+    }
+    json_decref(report);
+}
+
+static void test_json(void **state)
+{
+    json_t *report = make_report("findings");
+    const struct dp_render_options plain = {0};
+    struct dp_text out = render(report, "json", &plain);
+    json_t *again = json_loads(out.data, 0, NULL);
+    assert_true(json_equal(report, again));
+    json_decref(again);
+    json_decref(report);
+    dp_text_free(&out);
+}
+
+static void test_table_of_renderers(void **state)
+{
+    assert_string_equal(dp_renderer_names(), "text|json");
+    assert_null(dp_renderer_find("html?"));
+    assert_null(dp_renderer_find(""));
+}
+
+/* The sentence follows the counts: each row changes one thing. */
+static void test_sentence(void **state)
+{
+    static const struct {
+        const char *name, *sentence;
+    } rows[] = {
+        {"clean", "no guarantee broken; no operation varies"},
+        {"findings", "2 guarantees broken; 1 operation gives wrong results; 7 operations vary, 1 of them "
+                     "promised otherwise; 1 operation ended in an error; 1 operation untested"},
+        {"insensitive", "no valid verdict, control 'cpu/control/plant' misbehaved; control "
+                        "'cpu/control/float-atomics' could not vary here; 3 operations untested"},
+        {"nothing", "nothing ran; 1 operation skipped"},
+        {"empty", "nothing ran"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *report = make_report(rows[i].name);
+        char *sentence = dp_report_sentence(report);
+        assert_string_equal(sentence, rows[i].sentence);
+        free(sentence);
+        json_decref(report);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_harmless),
+        cmocka_unit_test(test_hostile_report_as_read),
+        cmocka_unit_test(test_colour_only_repeats_words),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_table_of_renderers),
+        cmocka_unit_test(test_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
