@@ -23,7 +23,8 @@ class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.folder = pathlib.Path(cls.temporary.name, "my-probes")
+        cls.folder.mkdir()
         for language, name in (("python", "losses.py"), ("json", "losses.json"), ("json", "rowsum.json")):
             (cls.folder / name).write_text(readme_block.block(PAGE, language, name))
         shutil.copy(KIT / "kit.py", cls.folder)
@@ -42,7 +43,7 @@ class Examples(unittest.TestCase):
 
     def results(self, selector, **environment):
         """{case: result} of a quick run."""
-        report = self.folder / "report.json"
+        report = self.folder.parent / "report.json"
         self.detprobe("run", selector, "--level", "quick", "-o", str(report), **environment)
         return {r["case"]: r for r in json.loads(report.read_text())["body"]["results"]}
 
