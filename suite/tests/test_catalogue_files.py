@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Catalogue files from outside: `validate` against the published schema, and `list` against both.
+
+usage: test_catalogue_files.py DETPROBE SCHEMA_FOLDER PROBES_FOLDER
+A file that uses every member is changed at every place; `validate` must find a fault of form exactly where
+python3-jsonschema does. What `validate` says beyond that (a key that `sources` lacks, an id twice) are its own
+further checks and name no place "at '/...'".
+"""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+DETPROBE, SCHEMAS, PROBES = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+CATALOGUE = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "catalogue.schema.json").read_text()))
+LIST = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "list.schema.json").read_text()))
+
+EVERYTHING = {
+    "schema_version": "1.0",
+    "program": "p",
+    "description": "words",
+    "sources": {"doc": "Document, section 1"},
+    "defaults": {"op": "o", "arithmetic": "direct", "guarantee": {"level": "run_to_run", "source": "doc"}},
+    "cases": [
+        {
+            "id": "cpu/family/name-1",
+            "op": "other",
+            "params": {"n": 1, "mode": "fast", "flag": True},
+            "choice": "c",
+            "batch": "n",
+            "problem": "family/{n}",
+            "arithmetic": "none",
+            "bound": 1.5,
+            "bound_source": "doc",
+            "guarantee": {
+                "level": "gpu_to_gpu",
+                "source": "doc",
+                "covers": ["repeat", "fresh"],
+                "invariant": ["batch"],
+                "conditions": {"version": ">= 2", "streams": 1, "archs": ["a", 2, True]},
+            },
+            "reveals": "words",
+            "remedy": {"text": "t", "setting": "S=1", "api": "f()", "source": "doc", "since": "1.2"},
+            "used_by": ["aten::add"],
+            "pair": "cpu/family/name-2",
+            "cost": 10,
+            "tags": ["control", "x"],
+            "expected": {"observed": "varies", "axis": "repeat", "mismatches": 2, "runs": 100},
+        }
+    ],
+    "variants": [{"id": "cpu/family/v-{a}-{m}", "vary": {"a": ["x", 1, False], "shape": [{"m": 1, "cost": 5}]}}],
+}
+REPLACEMENTS = [None, True, 0, -1, 3, 1.5, 1.0, 10**10, "", "x", "A/B", "repeat", "x" * 300, [], ["x"], ["x", "x"], {}]
+
+
+def places(value, path=()):
+    yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*path, key))
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def mutants():
+    """Every place with another value, without it, with a stranger in it, with an element twice."""
+    for path in places(EVERYTHING):
+        if not path:
+            continue
+        for value in REPLACEMENTS:
+            document = copy.deepcopy(EVERYTHING)
+            at(document, path[:-1])[path[-1]] = value
+            yield document
+        document = copy.deepcopy(EVERYTHING)
+        del at(document, path[:-1])[path[-1]]
+        yield document
+        inner = at(EVERYTHING, path)
+        document = copy.deepcopy(EVERYTHING)
+        if isinstance(inner, dict):
+            at(document, path)["stranger"] = {"deep": 1.5}
+            yield document
+        elif isinstance(inner, list) and inner:
+            at(document, path).append(inner[0])
+            yield document
+
+
+def run(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    return subprocess.run(
+        [DETPROBE, *map(str, arguments)],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+class Validate(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.folder = pathlib.Path(self.scratch.name)
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def write(self, name, document):
+        path = self.folder / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    def test_agrees_with_the_schema(self):
+        documents = [EVERYTHING, *mutants()]
+        # A file without cases and variants is no catalogue file to `validate`.
+        documents = [document for document in documents if {"cases", "variants"} & set(document)]
+        paths = [self.write(f"{number}.json", document) for number, document in enumerate(documents)]
+        done = run("validate", *paths)
+        self.assertEqual(done.returncode, 65)
+        good = {line.split("'")[1] for line in done.stdout.splitlines()}
+        faults = {line.split("'")[1]: line for line in done.stderr.splitlines()}
+        self.assertEqual(len(good) + len(faults), len(paths))
+        self.assertIn(str(paths[0]), good)
+        invalid = 0
+        for path, document in zip(paths, documents):
+            expected = CATALOGUE.is_valid(document)
+            invalid += not expected
+            line = faults.get(str(path), "")
+            self.assertEqual(expected, ": at '/" not in line, f"{line}\n{json.dumps(document)}")
+        self.assertGreater(invalid, 500)
+        self.assertGreater(len(documents) - invalid, 50)
+
+    def test_every_shipped_file_is_valid(self):
+        paths = sorted(path for path in PROBES.glob("*/*.json"))
+        self.assertGreater(len(paths), 3)
+        for path in paths:
+            CATALOGUE.validate(json.loads(path.read_text()))
+        done = run("validate", *paths)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.count("ok: "), len(paths))
+
+    def test_all_files_are_looked_at(self):
+        good = self.write("good.json", EVERYTHING)
+        bad = self.write("bad.json", "{")
+        strange = self.write("strange\x1b[31m.json", "[1]")
+        done = run("validate", bad, self.folder / "absent.json", strange, good)
+        self.assertEqual(done.returncode, 65)
+        self.assertEqual(done.stdout, f"ok: '{good}' is a valid catalogue file\n")
+        self.assertEqual(len(done.stderr.splitlines()), 3)
+        self.assertNotIn("\x1b", done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertTrue(line.startswith("detprobe: "), line)
+
+    def test_usage(self):
+        for arguments in ((), ("--frob", "x")):
+            done = run("validate", *arguments)
+            self.assertEqual(done.returncode, 64)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(run("validate", "--help").returncode, 0)
+
+
+class List(unittest.TestCase):
+    def rows(self, *arguments):
+        done = run("list", "--json", *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = json.loads(done.stdout)
+        LIST.validate(rows)
+        return rows
+
+    def test_json(self):
+        rows = self.rows()
+        ids = [row["id"] for row in rows]
+        self.assertEqual(ids, sorted(set(ids)))
+        self.assertFalse([row["id"] for row in rows if row["control"]])
+        for row in rows:
+            self.assertEqual(row["id"].split("/")[:2], [row["backend"], row["family"]])
+            self.assertNotIn("{", row["id"] + row["problem"])
+            self.assertTrue("pair" not in row or row["pair"] in ids, row)
+
+    def test_text_has_the_same_cases(self):
+        done = run("list")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        *lines, last = done.stdout.splitlines()
+        rows = self.rows()
+        self.assertEqual([line.split()[:2] for line in lines], [[row["id"], row["guarantee"]["level"]] for row in rows])
+        self.assertTrue(last.startswith(f"{len(rows)} cases"), last)
+
+    def test_selectors(self):
+        everything = {row["id"] for row in self.rows()}
+        python = {row["id"] for row in self.rows("@python")}
+        self.assertTrue(python)
+        self.assertEqual(python, {name for name in everything if name.startswith("python/")})
+        self.assertEqual({row["id"] for row in self.rows("--exclude", "@python")}, everything - python)
+        one = sorted(python)[0]
+        self.assertEqual([row["id"] for row in self.rows(one)], [one])
+        self.assertEqual(self.rows("@cuda"), [])
+
+    def test_controls(self):
+        rows = self.rows("@python", "--controls")
+        controls = [row for row in rows if row["control"]]
+        self.assertTrue(controls)
+        self.assertEqual({row["backend"] for row in rows}, {"python"})
+        for row in controls:
+            self.assertIn("expected", row)
+        self.assertEqual(self.rows("@cuda", "--controls"), [])
+
+    def test_errors(self):
+        for arguments, code in ((("@nonsense",), 64), (("python/stdlib",), 64), (("--jsn",), 64)):
+            done = run("list", *arguments)
+            self.assertEqual(done.returncode, code)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        done = run("list", DETPROBE_PROBE_PATH="/nonexistent")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("'/nonexistent'", done.stderr)
+
+    def test_full_disk(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([DETPROBE, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write 'standard output'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
