@@ -145,11 +145,13 @@ int dp_message_read(const char *line, size_t length, int runs, struct dp_message
     *ret = (struct dp_message){.type = DP_MESSAGE_MAX, .id = -1};
     struct dp_err fault;
     json_t *object = dp_json_parse(line, length, "line", &fault);
+    if (!object) {
+        const char *why = strstr(fault.text, "': "); /* "cannot read 'line': " says nothing new */
+        return dp_err_set(err, DP_EXIT_DATA, "bad JSON: %.300s", why ? why + 3 : fault.text);
+    }
     if (!json_is_object(object)) {
-        int rc = object ? dp_err_set(err, DP_EXIT_DATA, "a line that is not a JSON object")
-                        : dp_err_set(err, DP_EXIT_DATA, "bad JSON: %.300s", fault.text);
         json_decref(object);
-        return rc;
+        return dp_err_set(err, DP_EXIT_DATA, "a line that is not a JSON object");
     }
     const char *type = dp_json_string(object, "type", "");
     for (int i = 0; i < DP_MESSAGE_MAX; i++) {

@@ -16,32 +16,31 @@
 #include "suite/run/runlog_internal.h"
 #include "suite/run/session.h"
 
-int dp_runlog_open(const char *path, bool create, struct dp_runlog **ret, struct dp_err *err)
+struct dp_runlog *dp_runlog_open(const char *path, bool create, struct dp_err *err)
 {
     int code = create ? DP_EXIT_NO_VERDICT : DP_EXIT_DATA;
     /* Non-blocking, so that a FIFO without a reader is an error and not a wait. */
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | (create ? O_CREAT : 0), 0666);
     if (fd < 0) {
-        return dp_err_set(err, code, "cannot open run log '%s': %s", path, strerror(errno));
+        dp_err_set(err, code, "cannot open run log '%s': %s", path, strerror(errno));
+        return NULL;
     }
+    struct dp_runlog *log = dp_alloc(1, sizeof(*log));
     struct stat info;
-    bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    if (!create && !regular) {
-        close(fd);
-        return dp_err_set(err, code, "cannot resume '%s': not a regular file", path);
+    log->fd = fd;
+    log->path = dp_strdup(path);
+    log->regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    if (!create && !log->regular) {
+        dp_err_set(err, code, "cannot resume '%s': not a regular file", path);
+    } else if (log->regular && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': another run writes it", path);
+    } else if (create && log->regular && ftruncate(fd, 0)) {
+        dp_err_set(err, code, "cannot write run log '%s': %s", path, strerror(errno));
+    } else {
+        return log;
     }
-    if (regular && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-        close(fd);
-        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': another run writes it", path);
-    }
-    if (create && regular && ftruncate(fd, 0)) {
-        int reason = errno;
-        close(fd);
-        return dp_err_set(err, code, "cannot write run log '%s': %s", path, strerror(reason));
-    }
-    *ret = dp_alloc(1, sizeof(**ret));
-    **ret = (struct dp_runlog){.fd = fd, .path = dp_strdup(path), .regular = regular};
-    return 0;
+    dp_runlog_discard(log);
+    return NULL;
 }
 
 void dp_runlog_discard(struct dp_runlog *log)
@@ -80,8 +79,8 @@ static void append(struct dp_runlog *log, json_t *line)
 
 struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, struct dp_err *err)
 {
-    struct dp_runlog *log;
-    if (dp_runlog_open(path, /* create */ true, &log, err)) {
+    struct dp_runlog *log = dp_runlog_open(path, /* create */ true, err);
+    if (!log) {
         return NULL;
     }
     append(log, json_pack("{s:{s:o, s:s, s:s}}", "plan", "options", dp_plan_options_to_json(&plan->options),

@@ -23,7 +23,7 @@ struct dp_runlog {
 };
 
 /* Opens and locks the file; with `create` it is made or emptied (code 2), else it must be there (code 65). */
-int dp_runlog_open(const char *path, bool create, struct dp_runlog **ret, struct dp_err *err);
+struct dp_runlog *dp_runlog_open(const char *path, bool create, struct dp_err *err);
 void dp_runlog_discard(struct dp_runlog *log);
 
 #endif

@@ -87,9 +87,9 @@ static json_t *read_plan(struct reader *reader, struct dp_err *err)
 
 json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struct dp_err *err)
 {
-    struct dp_runlog *log;
+    struct dp_runlog *log = dp_runlog_open(path, /* create */ false, err);
     struct reader reader;
-    if (dp_runlog_open(path, /* create */ false, &log, err)) {
+    if (!log) {
         return NULL;
     }
     reader_open(&reader, log);
@@ -246,9 +246,9 @@ static void clear(struct dp_answers *answers)
 struct dp_runlog *dp_runlog_resume(const char *path, const struct dp_plan *plan, struct dp_answers *answers,
                                    struct dp_err *err)
 {
-    struct dp_runlog *log;
+    struct dp_runlog *log = dp_runlog_open(path, /* create */ false, err);
     struct reader reader;
-    if (dp_runlog_open(path, /* create */ false, &log, err)) {
+    if (!log) {
         return NULL;
     }
     log->kept = json_object();

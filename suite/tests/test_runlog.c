@@ -368,13 +368,14 @@ static void cannot_open(void **state)
         {"/dev/null", NULL, "not a regular file"},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char *wanted = table[i].create;
         struct dp_runlog *log = dp_runlog_create(table[i].path, &rig.plan, &err);
-        assert_int_equal(log == NULL, table[i].create != NULL);
         if (log) {
+            assert_null(wanted);
             assert_int_equal(dp_runlog_close(log, &err), 0);
         } else {
             assert_int_equal(err.code, DP_EXIT_NO_VERDICT);
-            assert_non_null(strstr(err.text, table[i].create));
+            assert_true(wanted && strstr(err.text, wanted));
         }
         assert_null(dp_runlog_resume(table[i].path, &rig.plan, &rig.answers, &err));
         assert_int_equal(err.code, DP_EXIT_DATA);

@@ -6,14 +6,26 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+/* What varies by its order only does not vary where sums are exact. */
+static bool sums_are_exact(const struct request *request)
+{
+    return strcmp(request->set, "exact") == 0;
+}
+
 static uint64_t each_run(const struct request *request, int run)
 {
-    return (uint64_t)run;
+    return sums_are_exact(request) ? 0 : (uint64_t)run;
+}
+
+static uint64_t corrupts(const struct request *request, int run)
+{
+    return sums_are_exact(request) ? (uint64_t)run % 2 : 0;
 }
 
 /* One run in `period`, counted through the seeds: the same ones in every process. */
@@ -21,7 +33,7 @@ static uint64_t rarely(const struct request *request, int run)
 {
     json_int_t period = fake_param(request, "period", 64);
     json_int_t number = (json_int_t)request->seed_index * request->runs + run;
-    return number % period == fake_param(request, "at", 40) ? 1 : 0;
+    return !sums_are_exact(request) && number % period == fake_param(request, "at", 40) ? 1 : 0;
 }
 
 /* The seed says which run of every 50 is the one. */
@@ -32,7 +44,7 @@ static uint64_t plant(const struct request *request, int run)
 
 static uint64_t first_run(const struct request *request, int run)
 {
-    return run == 0 ? 1 : 0;
+    return run == 0 && !sums_are_exact(request) ? 1 : 0;
 }
 
 static uint64_t by_process(const struct request *request, int run)
@@ -76,7 +88,7 @@ static uint64_t once(const struct request *request, int run)
         varies = fd >= 0;
         close(fd);
     }
-    return varies ? (uint64_t)run : 0;
+    return varies ? each_run(request, run) : 0;
 }
 
 static void edit_number(json_t *object, const char *name, json_t *value)
@@ -170,6 +182,7 @@ static int failure(const struct request *request)
 const struct fake fake_answers[] = {
     {.name = "repeats"},
     {.name = "varies", .value = each_run},
+    {.name = "corrupts", .value = corrupts},
     {.name = "rarely", .value = rarely},
     {.name = "plant", .value = plant},
     {.name = "first-call", .value = first_run},

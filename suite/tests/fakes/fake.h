@@ -13,7 +13,7 @@
 struct request {
     const json_t *message, *params;
     json_int_t id;
-    const char *axis, *setting;
+    const char *axis, *setting, *set;
     int setting_number; /* of "4" or "16/15"; 0 for "" */
     int seed_index, runs;
     int served; /* requests that this process served before */

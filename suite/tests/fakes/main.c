@@ -216,6 +216,7 @@ int main(void)
         request.id = json_integer_value(json_object_get(message, "id"));
         request.axis = text_of(message, "axis");
         request.setting = text_of(message, "setting");
+        request.set = text_of(message, "set");
         request.setting_number = atoi(request.setting);
         request.seed_index = seed ? atoi(seed + 1) : 0;
         request.runs = (int)json_integer_value(json_object_get(message, "runs"));
