@@ -250,11 +250,11 @@ static int try_value(struct schema_check *check, const struct schema_subject *s,
     if (rc == 0) {
         return 1;
     }
-    if (check->fatal || (kept && check->deepest > *kept_deepest)) {
-        *(check->fatal ? outer : kept) = own;
-        if (!check->fatal) {
-            *kept_deepest = check->deepest;
-        }
+    if (check->fatal) {
+        *outer = own;
+    } else if (kept && check->deepest > *kept_deepest) {
+        *kept = own;
+        *kept_deepest = check->deepest;
     }
     return check->fatal ? -1 : 0;
 }
