@@ -265,9 +265,7 @@ static int count_forms(struct schema_check *check, const struct schema_subject *
     int count = 0;
     size_t deepest = 0;
     schema_invalid(check, s->place, "none of the allowed forms fits");
-    if (check->err) {
-        *kept = *check->err;
-    }
+    *kept = *check->err;
     deepest = check->deepest;
     for (size_t i = 0; i < json_array_size(s->rule); i++) {
         const int fits = try_value(check, s, json_array_get(s->rule, i), kept, &deepest);
