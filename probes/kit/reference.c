@@ -38,10 +38,24 @@ static struct kit_cell dot_f32(const float *a, const float *b, int64_t n)
     return cell;
 }
 
+static struct kit_cell dot_f64(const double *a, const double *b, int64_t n)
+{
+    struct kit_cell cell = {.k = n};
+    for (int64_t i = 0; i < n; i++) {
+        const long double product = (long double)a[i] * b[i];
+        cell.value += product;
+        cell.scale += fabsl(product);
+    }
+    return cell;
+}
+
 struct kit_cell kit_reference_dot(enum kit_dtype dtype, const void *a, const void *b, int64_t n)
 {
     if (dtype == KIT_F32) {
         return dot_f32(a, b, n);
+    }
+    if (dtype == KIT_F64) {
+        return dot_f64(a, b, n);
     }
     struct kit_cell cell = {.k = n};
     for (int64_t i = 0; i < n; i++) {
