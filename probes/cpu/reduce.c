@@ -12,6 +12,10 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
+/* Values that the critical and ordered forms add up before they meet: as few as the cost of a run allows. */
+#define CRITICAL_BLOCK 128
+#define ORDERED_BLOCK 512
+
 enum { VALUES, RESULT };
 
 struct reduction {

@@ -66,9 +66,9 @@ static void NAME(sum_critical)(const TYPE *values, TYPE *result, int64_t rows, i
         const TYPE *const row = values + r * n;
         TYPE sum = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-        for (int64_t block = 0; block < n; block += 64) {
+        for (int64_t block = 0; block < n; block += CRITICAL_BLOCK) {
             TYPE part = 0;
-            for (int64_t i = block; i < block + 64 && i < n; i++) {
+            for (int64_t i = block; i < block + CRITICAL_BLOCK && i < n; i++) {
                 part += row[i];
             }
 #pragma omp critical
@@ -78,16 +78,16 @@ static void NAME(sum_critical)(const TYPE *values, TYPE *result, int64_t rows, i
     }
 }
 
-/* The same blocks added in loop order, whoever made them: the form that repeats. */
+/* Blocks added in loop order, whoever made them: the form that repeats. */
 static void NAME(sum_ordered)(const TYPE *values, TYPE *result, int64_t rows, int64_t n, int threads)
 {
     for (int64_t r = 0; r < rows; r++) {
         const TYPE *const row = values + r * n;
         TYPE sum = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) ordered
-        for (int64_t block = 0; block < n; block += 64) {
+        for (int64_t block = 0; block < n; block += ORDERED_BLOCK) {
             TYPE part = 0;
-            for (int64_t i = block; i < block + 64 && i < n; i++) {
+            for (int64_t i = block; i < block + ORDERED_BLOCK && i < n; i++) {
                 part += row[i];
             }
 #pragma omp ordered
