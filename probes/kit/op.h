@@ -96,6 +96,8 @@ struct kit_cell {
     long double value;
     long double scale;
     int64_t k;
+    bool inexact; /* terms round also in set exact (a division by 9): the bound of the other sets holds there
+                   */
 };
 
 struct kit_params; /* the case's params; read with the functions below */
