@@ -26,16 +26,19 @@ static void add_line(struct dp_text *out, const char *line)
     dp_words_join(out, "\n", line);
 }
 
+/* "distinct 7 of 8", "3 of 3 seeds" */
 static bool add_tally(struct dp_text *out, const json_t *tally, const char *unit)
 {
     const json_int_t distinct = dp_json_int(tally, "distinct", 0);
     if (distinct < 2) {
         return false;
     }
-    char *line = dp_printf("distinct %s%lld of %lld%s, %lld of %lld seeds", distinct >= COUNTED ? ">= " : "",
-                           (long long)distinct, (long long)dp_json_int(tally, "of", 0), unit,
-                           (long long)dp_json_int(tally, "seeds_varied", 0),
-                           (long long)dp_json_int(tally, "seeds", 0));
+    char *line = dp_printf("distinct %s%lld of %lld%s", distinct >= COUNTED ? ">= " : "", (long long)distinct,
+                           (long long)dp_json_int(tally, "of", 0), unit);
+    add_line(out, line);
+    free(line);
+    line = dp_printf("%lld of %lld seeds", (long long)dp_json_int(tally, "seeds_varied", 0),
+                     (long long)dp_json_int(tally, "seeds", 0));
     add_line(out, line);
     free(line);
     return true;
@@ -56,21 +59,34 @@ static void add_strength(struct dp_text *out, const json_t *entry)
     }
 }
 
+/* Rounded so that only all of them are all. */
+static void add_share(struct dp_text *line, double share)
+{
+    const double percent = 100.0 * share;
+    if (share >= 1.0) {
+        dp_text_put(line, "all elements");
+    } else {
+        dp_text_printf(line, percent >= 10.0 ? "%.0f %% of elements" : "%.2g %% of elements",
+                       percent > 99.0 ? 99.0 : percent);
+    }
+}
+
+/* "3 ulp in 12 % of elements": beyond a million ulp the number says nothing more. */
 static void add_magnitude(struct dp_text *out, const json_t *mismatch)
 {
-    const json_int_t elements = dp_json_int(mismatch, "elements", 0);
-    const json_int_t of = dp_json_int(mismatch, "of", 0);
+    const double elements = dp_json_number(mismatch, "elements", 0.0);
+    const double of = dp_json_number(mismatch, "of", 0.0);
     const char *ulp = dp_json_string(mismatch, "max_ulp", NULL);
     const bool permuted = strcmp(dp_json_string(mismatch, "kind", ""), "permutation") == 0;
     struct dp_text line = DP_TEXT(512);
     if (permuted) {
         dp_text_put(&line, "reordered");
     } else if (ulp) {
-        dp_text_printf(&line, "%s ulp", ulp);
+        dp_text_printf(&line, "%s ulp", strlen(ulp) > 6 && ulp[0] != '-' ? "over 1e6" : ulp);
     }
-    if (elements > 0 && of > 0) {
-        dp_text_printf(&line, "%s%lld of %lld elements", line.length > 0 ? ", " : "", (long long)elements,
-                       (long long)of);
+    if (elements > 0.0 && of > 0.0) {
+        dp_text_put(&line, line.length > 0 ? " in " : "");
+        add_share(&line, elements / of);
     }
     if (line.length > 0) {
         add_line(out, line.data);
@@ -127,17 +143,34 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
     return owned;
 }
 
+/* How a difference showed where the base setting repeats in one process. */
+static const char *way_of(const json_t *entry, const json_t *result)
+{
+    const bool selection = strcmp(dp_json_string(result, "difference", ""), "selection") == 0;
+    if (dp_json_int(tally_of(entry, "repeat"), "distinct", 1) > 1) {
+        return "";
+    }
+    if (dp_json_int(tally_of(entry, "fresh"), "distinct", 1) > 1) {
+        return selection ? "one process repeats its bits, a new one chose another algorithm and gives others"
+                         : "one process repeats its bits, a new one gives others";
+    }
+    return "the base setting repeats, another setting does not";
+}
+
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
 {
-    const json_t *error = json_object_get(entry_of(sheet, result), "error");
+    const json_t *entry = entry_of(sheet, result);
+    const char *observed = dp_json_string(result, "observed", "");
     const char *reason = dp_json_string(result, "reason", "");
-    const char *text = dp_json_string(result, "text", dp_json_string(error, "text", ""));
-    const bool selection = strcmp(dp_json_string(result, "difference", ""), "selection") == 0;
-    if (strcmp(dp_json_string(result, "observed", ""), "repeats") == 0) {
+    const char *text =
+        dp_json_string(result, "text", dp_json_string(json_object_get(entry, "error"), "text", ""));
+    if (strcmp(observed, "varies") == 0) {
+        return dp_strdup(way_of(entry, result));
+    }
+    if (strcmp(observed, "repeats") == 0) {
         const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
         return dp_strdup(strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
                                                        : "");
     }
-    return dp_printf("%s%s%s%s", reason, text[0] ? ": " : "", text,
-                     selection ? "; another algorithm was chosen" : "");
+    return dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
 }

@@ -11,9 +11,9 @@
 #include "reports/render/words.h"
 #include "suite/base/json.h"
 
-#define OBSERVED_WIDTH 13
+#define OBSERVED_WIDTH 12
 #define STATUS_WIDTH 12
-#define NAME_MOST 46
+#define NAME_MOST 44
 
 static const char *const observed_words[] = {"repeats", "varies", "wrong", "error", "untested", "skipped"};
 static const char *const observed_many[] = {"repeat", "vary", "wrong", "errors", "untested", "skipped"};
@@ -71,7 +71,7 @@ static void put_name(const struct dp_sheet *sheet, const char *name, size_t widt
 {
     const size_t used = dp_words_width(name);
     dp_words_put(sheet->out, name);
-    if (used + 2 > width) { /* a long name has a line to itself */
+    if (used + 1 > width) { /* a long name has a line to itself */
         dp_text_put(sheet->out, "\n");
         dp_words_blanks(sheet->out, width);
     } else {
@@ -94,7 +94,7 @@ static void put_evidence(const struct dp_sheet *sheet, const char *evidence, siz
             row = DP_TEXT(65536);
             first = false;
         }
-        dp_words_join(&row, "; ", line);
+        dp_words_join(&row, ", ", line);
     }
     dp_words_blanks(sheet->out, first ? 0 : at);
     dp_words_wrap(sheet->out, row.data ? row.data : "", at, at, sheet->columns);
@@ -147,7 +147,7 @@ static char *group_sensitive(const struct dp_sheet *sheet, const struct family *
     json_object_foreach(counts, axis, number)
     {
         char *word = dp_printf("%s %lld", axis, (long long)json_integer_value(number));
-        dp_words_join(&out, ", ", word);
+        dp_words_join(&out, "\n", word);
         free(word);
     }
     char *line = out.length > 0 ? dp_printf("sensitive to %s", out.data) : dp_strdup("");

@@ -165,23 +165,23 @@ static void read_answer(struct dp_fact *fact)
     }
 }
 
-/* Everything that decides `wrong` was reported: by every base observation, and the bound by those of the sets
- * that are checked against a reference. */
+/* Everything that decides `wrong` was reported by the base observations of the sets that are checked against
+ * a reference; set wide decides bits alone. */
 static bool view_full(const struct dp_view *view)
 {
-    size_t bounded = 0;
+    size_t checked = 0;
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
-        if (!dp_fact_is_base(fact) || fact->kind != DP_FACT_OBSERVATION) {
+        if (!dp_fact_is_base(fact) || fact->kind != DP_FACT_OBSERVATION ||
+            strcmp(fact->request->set, "wide") == 0) {
             continue;
         }
-        const bool reference = strcmp(fact->request->set, "wide") != 0;
-        if (!fact->full || (reference && !fact->bounded)) {
+        if (!fact->full || !fact->bounded) {
             return false;
         }
-        bounded += reference;
+        checked++;
     }
-    return bounded > 0;
+    return checked > 0;
 }
 
 void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers, struct dp_facts *ret)

@@ -49,12 +49,29 @@ static void add_to_tally(struct tally *tally, size_t runs, size_t distinct, size
     }
 }
 
+/* Did an observation at the base setting vary, of set wide or of the others? */
+static bool varied_in(const struct dp_view *view, bool wide)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (dp_fact_is_base(fact) && fact->kind == DP_FACT_OBSERVATION && fact->distinct > 1 &&
+            (strcmp(fact->request->set, "wide") == 0) == wide) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Set wide decides bits, so it alone makes the rate; the others, of which exact sums cannot even show an
+ * order, count where only they varied. */
 static json_t *measure_repeat(const struct dp_view *view)
 {
+    const bool all = varied_in(view, false) && !varied_in(view, true);
     struct tally tally = {0};
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
-        if (dp_fact_is_base(fact) && fact->kind == DP_FACT_OBSERVATION) {
+        if (dp_fact_is_base(fact) && fact->kind == DP_FACT_OBSERVATION &&
+            (all || strcmp(fact->request->set, "wide") == 0)) {
             add_to_tally(&tally, (size_t)fact->request->runs, fact->distinct, fact->mismatches);
         }
     }
