@@ -10,11 +10,11 @@
 
 #include "probes/kit/op.h"
 
-#define CBLAS_ROUTINES(X)                                                                                    \
-    X(sgemm)                                                                                                 \
-    X(dgemm)                                                                                                 \
-    X(sgemv) X(dgemv) X(sdot) X(ddot) X(snrm2) X(dnrm2) X(sasum) X(dasum) X(saxpy) X(daxpy) X(sger) X(dger)  \
-        X(ssyrk) X(dsyrk) X(ssymv) X(dsymv) X(strsm) X(dtrsm)
+/* clang-format off */
+#define CBLAS_ROUTINES(X) \
+    X(sgemm) X(dgemm) X(sgemv) X(dgemv) X(sdot) X(ddot) X(snrm2) X(dnrm2) X(sasum) X(dasum) X(saxpy) X(daxpy) \
+    X(sger) X(dger) X(ssyrk) X(dsyrk) X(ssymv) X(dsymv) X(strsm) X(dtrsm)
+/* clang-format on */
 
 #define CBLAS_POINTER(name) __typeof__(cblas_##name) *name;
 struct cblas {

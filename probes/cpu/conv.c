@@ -224,7 +224,7 @@ static const struct {
 static int prepare(struct kit_call *call, enum onednn_pass pass, struct kit_prepared *ret)
 {
     struct state *state = calloc(1, sizeof(*state));
-    dnnl_alg_kind_t algorithm;
+    dnnl_alg_kind_t algorithm = dnnl_convolution_auto;
     call->state = state;
     if (!state) {
         return kit_fail("out of memory");

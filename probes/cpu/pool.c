@@ -305,8 +305,11 @@ static int reference_forward(struct kit_call *call, int output, const void *cons
         const int64_t x = cells[i] % g->ow, y = cells[i] / g->ow % g->oh, plane = cells[i] / (g->ow * g->oh);
         const struct span span = span_of(g, y, x);
         const float *values = src + plane * g->h * g->w;
-        ret[i] = g->kind == MAX ? (struct kit_cell){.value = maximum(g, values, &span)}
-                                : average(g, values, &span);
+        if (g->kind == MAX) {
+            ret[i] = (struct kit_cell){.value = maximum(g, values, &span)};
+        } else {
+            ret[i] = average(g, values, &span);
+        }
     }
     return KIT_OK;
 }
@@ -331,7 +334,8 @@ static int reference_backward(struct kit_call *call, int output, const void *con
                 scale += fabs(share);
             }
         }
-        ret[i] = (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window};
+        ret[i] =
+            (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window, .inexact = true};
     }
     return KIT_OK;
 }

@@ -226,9 +226,12 @@ static int check_strides(const struct kit_operand *operand)
     int64_t covered = 1; /* elements that the dimensions seen so far reach over */
     bool seen[KIT_MAX_DIMS] = {false};
     for (int round = 0; round < operand->ndim; round++) {
-        int least = -1;
-        for (int d = 0; d < operand->ndim; d++) {
-            if (!seen[d] && (least < 0 || operand->stride[d] < operand->stride[least])) {
+        int least = 0;
+        while (seen[least]) {
+            least++;
+        }
+        for (int d = least + 1; d < operand->ndim; d++) {
+            if (!seen[d] && operand->stride[d] < operand->stride[least]) {
                 least = d;
             }
         }

@@ -243,7 +243,7 @@ static int try_value(struct schema_check *check, const struct schema_subject *s,
                      struct dp_err *kept, size_t *kept_deepest)
 {
     struct dp_err *outer = check->err;
-    struct dp_err own;
+    struct dp_err own = {0};
     check->err = &own;
     const int rc = check_value(check, schema, s->value, s->place);
     check->err = outer;
@@ -433,7 +433,7 @@ static int check_value(struct schema_check *check, const json_t *schema, const j
 
 int dp_schema_check(const json_t *schema, const json_t *value, struct dp_err *err)
 {
-    struct dp_err ignored;
+    struct dp_err ignored = {0};
     struct schema_check *check = dp_alloc(1, sizeof(*check));
     check->root = schema;
     check->err = err ? err : &ignored;

@@ -126,9 +126,12 @@ int schema_key_enum(struct schema_check *check, const struct schema_subject *s)
     }
     const char *word = json_string_value(s->value);
     const char *near = word ? dp_suggest(word, words, count) : NULL;
+    char found[80];
+    print_short(found, sizeof(found), s->value);
     const int rc =
         near ? schema_invalid(check, s->place, "unknown word '%.60s', did you mean '%s'?", word, near)
-             : schema_invalid(check, s->place, "expected one of %s", all.length ? all.data : "nothing");
+             : schema_invalid(check, s->place, "expected one of %s, found %s",
+                              all.length ? all.data : "nothing", found);
     dp_text_free(&all);
     return rc;
 }

@@ -3,6 +3,7 @@
  * detprobe run: plan, run, judge, confirm, report. The order of those five is this file; what each means is
  * elsewhere.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +25,12 @@
 #include "suite/run/runlog.h"
 #include "suite/run/runner.h"
 
-/* A finding must be seen again in a new process; a rare one gets this many chances. */
-#define CONFIRM_ROUNDS 3
-
 struct run_options {
     struct dp_plan_options plan;
     struct dp_strings require, axes;
     int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
     const char *output, *resume, *fail_on, *colour;
+    char *axes_text, *resumed_output; /* owned: what plan.axes and output may point into */
     bool all, json, dry_run, verbose, quiet, allow_insensitive;
 };
 
@@ -114,15 +113,18 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
     return dp_options_parse(&line, argc, argv, &o->plan.include, ret_help, err);
 }
 
-/* "--axis threads,batch" is two axes. The pieces live as long as the program. */
-static void split_axes(const struct dp_strings *given, struct dp_strings *ret)
+/* "--axis threads,batch" is two axes. `*ret_text` owns the pieces. */
+static void split_axes(const struct dp_strings *given, struct dp_strings *ret, char **ret_text)
 {
+    struct dp_text joined = DP_TEXT((size_t)1 << 16);
     for (size_t i = 0; i < given->count; i++) {
-        char *rest = dp_strdup(given->items[i]);
-        for (char *axis; (axis = strsep(&rest, ",")) != NULL;) {
-            ret->items = dp_realloc(ret->items, ret->count + 1, sizeof(*ret->items));
-            ret->items[ret->count++] = axis;
-        }
+        dp_text_printf(&joined, "%s%s", i ? "," : "", given->items[i]);
+    }
+    *ret_text = joined.data;
+    char *rest = joined.data;
+    for (char *axis; (axis = strsep(&rest, ",")) != NULL;) {
+        ret->items = dp_realloc(ret->items, ret->count + 1, sizeof(*ret->items));
+        ret->items[ret->count++] = axis;
     }
 }
 
@@ -153,7 +155,7 @@ static int check_options(struct run_options *o, struct dp_err *err)
     o->plan.seeds = (int)o->seeds;
     o->plan.runs = (int)o->runs;
     o->plan.fresh = (int)o->fresh;
-    split_axes(&o->axes, &o->plan.axes);
+    split_axes(&o->axes, &o->plan.axes, &o->axes_text);
     return 0;
 }
 
@@ -180,9 +182,9 @@ static int output_of_log(struct run_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE, "cannot tell the report's name from '%s', name it with -o FILE",
                           o->resume);
     }
-    char *output = dp_strdup(o->resume);
-    output[length - tail] = '\0';
-    o->output = output;
+    o->resumed_output = dp_strdup(o->resume);
+    o->resumed_output[length - tail] = '\0';
+    o->output = o->resumed_output;
     return 0;
 }
 
@@ -237,6 +239,17 @@ static int execute(struct run *run, struct dp_err *err)
     return dp_run(&run->plan, &run->answers, &options, &end, &run->verdict.signal, err);
 }
 
+/* A signal that comes between two passes waits for the next one, or for the end: it never costs the report.
+ */
+static void hold_signals(void)
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stops, NULL);
+}
+
 /* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
 static int run_and_judge(struct run *run, struct dp_err *err)
 {
@@ -244,7 +257,7 @@ static int run_and_judge(struct run *run, struct dp_err *err)
         return -1;
     }
     dp_judge(&run->plan, &run->answers, 0, &run->judged);
-    for (int round = 1; round <= CONFIRM_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
+    for (int round = 1; round <= DP_RETEST_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
          round++) {
         dp_plan_add_retest(&run->plan, run->judged.suspects, run->judged.suspect_count, round);
         dp_answers_grow(&run->answers, run->plan.request_count);
@@ -300,11 +313,11 @@ static int make_report(struct run *run, struct dp_err *err)
     gethostname(host, sizeof(host) - 1);
     json_t *environment = dp_environment(run->answers.hellos), *plan = dp_plan_describe(&run->plan);
     char *host_name = dp_printable(host, strlen(host));
-    json_t *measurements =
-        json_pack("{ss ss sf ss s{si} sb si sO}", "started", run->started, "finished", finished, "seconds",
-                  (double)(dp_now_ns() - run->started_ns) * 1e-9, "host_name", host_name, "exit", "code",
-                  dp_exit_code(&run->verdict), "interrupted", run->verdict.signal != 0, "jobs",
-                  (int)run->options.jobs, "cases", run->judged.measurements);
+    json_t *measurements = json_pack(
+        "{ss ss sf ss s{si ss} sb si sO}", "started", run->started, "finished", finished, "seconds",
+        (double)(dp_now_ns() - run->started_ns) * 1e-9, "host_name", host_name, "exit", "code",
+        dp_exit_code(&run->verdict), "reason", dp_exit_reason(&run->verdict), "interrupted",
+        run->verdict.signal != 0, "jobs", (int)run->options.jobs, "cases", run->judged.measurements);
     const struct dp_report_parts parts = {.environment = environment,
                                           .plan = plan,
                                           .results = run->judged.results,
@@ -380,6 +393,7 @@ static int run_all(struct run *run, struct dp_err *err)
     if (open_log(run, err) != 0) {
         return err->code;
     }
+    hold_signals();
     dp_utc_now(run->started);
     run->started_ns = dp_now_ns();
     dp_progress_start(&run->progress, run->options.quiet, run->options.verbose);
@@ -397,6 +411,9 @@ static int run_all(struct run *run, struct dp_err *err)
 
 static void run_free(struct run *run)
 {
+    struct run_options *o = &run->options;
+    const struct dp_strings *lists[] = {&o->plan.include, &o->plan.exclude, &o->plan.axes, &o->axes,
+                                        &o->require};
     dp_runlog_close(run->log, NULL);
     dp_judged_free(&run->judged);
     dp_answers_free(&run->answers);
@@ -404,6 +421,11 @@ static void run_free(struct run *run)
     dp_catalogue_free(&run->catalogue);
     json_decref(run->report);
     json_decref(run->resumed);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        free(lists[i]->items);
+    }
+    free(o->axes_text);
+    free(o->resumed_output);
 }
 
 int cmd_run(int argc, char **argv)

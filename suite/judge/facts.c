@@ -85,7 +85,8 @@ static const char *read_checks(const json_t *output, const char *name, struct dp
         (guard && (!state || (strcmp(state, "intact") != 0 && strcmp(state, "broken") != 0)))) {
         return "'unwritten', 'guard' or 'error_over_bound' of a wrong type";
     }
-    fact->full = fact->full && unwritten && guard;
+    /* what no run wrote is looked for where values are checked, not on inputs that only decide bits */
+    fact->full = fact->full && guard && (unwritten || strcmp(fact->request->set, "wide") == 0);
     fact->bounded = fact->bounded && error;
     if (unwritten && json_integer_value(unwritten) > 0 && !fact->unwritten) {
         fact->unwritten = name;

@@ -50,12 +50,18 @@ void dp_signals_restore_child(const struct dp_signals *signals)
 {
     sigaction(SIGCHLD, &signals->old_child, NULL);
     sigaction(SIGPIPE, &signals->old_pipe, NULL);
-    sigprocmask(SIG_SETMASK, &signals->old_mask, NULL);
+    /* Our caller may hold these two back between passes; a program must be stoppable all the same. */
+    sigset_t mask = signals->old_mask;
+    sigdelset(&mask, SIGINT);
+    sigdelset(&mask, SIGTERM);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 void dp_signals_close(struct dp_signals *signals)
 {
     close(signals->fd);
     prctl(PR_SET_CHILD_SUBREAPER, signals->old_subreaper);
-    dp_signals_restore_child(signals);
+    sigaction(SIGCHLD, &signals->old_child, NULL);
+    sigaction(SIGPIPE, &signals->old_pipe, NULL);
+    sigprocmask(SIG_SETMASK, &signals->old_mask, NULL);
 }

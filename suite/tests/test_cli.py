@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside, over fake probe programs: words, exit codes, files, kills, full disks.
+
+usage: test_cli.py DETPROBE FAKES_FOLDER SCHEMA_FOLDER [TEST...]
+Every report that any test makes is checked against the published schema by python3-jsonschema.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+REPORT_SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())
+LIST_SCHEMA = json.loads((SCHEMAS / "list.schema.json").read_text())
+QUICK = ("--level", "quick", "--timeout", "10s")
+
+
+def detprobe(*arguments, folders=("",), environment=None, **options):
+    """Runs the program over the fakes in FAKES/FOLDER; returns the completed process."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables["DETPROBE_PROBE_PATH"] = ":".join(str(FAKES / folder) for folder in folders)
+    variables.update(environment or {})
+    return subprocess.run(
+        [DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True, timeout=120, **options
+    )
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="detprobe-test-"))
+        self.file = self.folder / "report.json"
+
+    def tearDown(self):
+        subprocess.run(["rm", "-rf", self.folder], check=True)
+
+    def load(self, path=None):
+        report = json.loads((path or self.file).read_text())
+        jsonschema.Draft202012Validator(REPORT_SCHEMA).validate(report)
+        checked = detprobe("validate", path or self.file)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        return report
+
+    def run_fakes(self, *arguments, code, folders=("",), **options):
+        """A run whose exit code is known; returns the report and the process."""
+        done = detprobe("run", *arguments, *QUICK, "-o", self.file, folders=folders, **options)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return self.load(), done
+
+    def one_line(self, done, code, *words):
+        """One clear line on stderr, nothing on stdout, the documented code."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("detprobe: "), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+def result(report, case):
+    return next(row for row in report["body"]["results"] if row["case"] == case)
+
+
+def words(report, case):
+    row = result(report, case)
+    return row["observed"], row.get("guarantee", {}).get("status")
+
+
+class Words(Case):
+    """Each case of the well-behaved fakes gets exactly its two words."""
+
+    EXPECTED = {
+        "fake/good/repeats": ("repeats", "none"),
+        "fake/good/repeats-promised": ("repeats", "kept"),
+        "fake/good/repeats-allowed": ("repeats", "allows"),
+        "fake/good/bits-only": ("repeats", "kept"),
+        "fake/varies/always": ("varies", "allows"),
+        "fake/varies/always-promised": ("varies", "broken"),
+        "fake/varies/always-unstated": ("varies", "none"),
+        "fake/varies/first-call": ("varies", "broken"),
+        "fake/varies/permutation": ("varies", "allows"),
+        "fake/varies/restart": ("varies", "broken"),
+        "fake/varies/restart-selection": ("varies", "allows"),
+        "fake/sensitive/above-two-threads": ("repeats", "kept"),
+        "fake/sensitive/above-two-threads-invariant": ("repeats", "broken"),
+        "fake/sensitive/batch": ("repeats", "kept"),
+        "fake/sensitive/poison": ("varies", "broken"),
+        "fake/sensitive/poison-allowed": ("varies", "allows"),
+        "fake/wrong/unwritten": ("wrong", "kept"),
+        "fake/wrong/guard": ("wrong", "kept"),
+        "fake/wrong/out-of-bound": ("wrong", "kept"),
+        "fake/skip/base-failure": ("error", None),
+        "fake/rude/flood": ("repeats", "none"),
+    }
+    SENSITIVE = {
+        "fake/sensitive/above-two-threads": ["threads"],
+        "fake/sensitive/above-two-threads-invariant": ["threads"],
+        "fake/sensitive/batch": ["batch"],
+        "fake/good/repeats": [],
+    }
+
+    def test_every_word(self):
+        report, _ = self.run_fakes(*self.EXPECTED, code=1)
+        self.assertEqual({case: words(report, case) for case in self.EXPECTED}, self.EXPECTED)
+        for case, axes in self.SENSITIVE.items():
+            self.assertEqual(result(report, case)["sensitive_to"], axes, case)
+        self.assertEqual(result(report, "fake/varies/restart-selection")["difference"], "selection")
+        self.assertEqual(result(report, "fake/varies/restart")["difference"], "execution")
+        self.assertEqual(result(report, "fake/good/bits-only")["checked"], "bits")
+        for row in report["body"]["results"]:
+            if row["observed"] == "varies":
+                for member in ("outputs", "chosen", "sensitive_to"):
+                    self.assertNotIn(member, row)
+
+    def test_rare_variation_needs_runs(self):
+        """One run in 64: eight runs cannot show it, 200 must."""
+        rare, _ = self.run_fakes("fake/varies/one-in-64", "--axis", "repeat", code=0)
+        self.assertEqual(words(rare, "fake/varies/one-in-64"), ("repeats", "kept"))
+        seen, _ = self.run_fakes("fake/varies/one-in-64", "--axis", "repeat", "--runs", 200, code=1)
+        self.assertEqual(words(seen, "fake/varies/one-in-64"), ("varies", "broken"))
+
+    def test_seen_once_is_no_verdict(self):
+        """A difference that never comes again in new processes breaks no guarantee and is no pass either."""
+        state = self.folder / "once"
+        report, _ = self.run_fakes("fake/varies/once", code=2, environment={"FAKE_ONCE": str(state)})
+        self.assertEqual(words(report, "fake/varies/once")[0], "untested")
+
+    def test_one_digest(self):
+        """Two runs that behave the same have the same digest; another seed has another."""
+        chosen = [case for case in self.EXPECTED if "harm" not in case]
+        first, _ = self.run_fakes(*chosen, code=1)
+        second, _ = self.run_fakes(*chosen, "--jobs", 2, code=1)
+        other, _ = self.run_fakes(*chosen, "--seed", 2, code=1)
+        self.assertEqual(first["digest"], second["digest"])
+        self.assertNotEqual(first["digest"], other["digest"])
+
+
+class Controls(Case):
+    def test_good_controls_are_reported_apart(self):
+        report, _ = self.run_fakes("fake/good/repeats", code=0)
+        self.assertEqual([row["case"] for row in report["body"]["results"]], ["fake/good/repeats"])
+        self.assertEqual(len(report["body"]["controls"]), 5)
+        self.assertTrue(all(row["behaved"] for row in report["body"]["controls"]))
+
+    def test_backend_that_cannot_vary(self):
+        report, _ = self.run_fakes("numb/good/repeats", code=2, folders=("controls",))
+        self.assertEqual(words(report, "numb/good/repeats")[0], "untested")
+        self.run_fakes("numb/good/repeats", "--allow-insensitive", code=0, folders=("controls",))
+        report, _ = self.run_fakes("numb/varies/always", code=1, folders=("controls",))
+        self.assertEqual(words(report, "numb/varies/always"), ("varies", "broken"))
+
+    def test_misbehaving_control_is_never_green(self):
+        for backend in ("drift", "miscount"):
+            with self.subTest(backend=backend):
+                report, _ = self.run_fakes(f"@{backend}", "--fail-on", "never", code=2, folders=("controls",))
+                self.assertIn(False, [row["behaved"] for row in report["body"]["controls"]])
+
+
+class ExitCodes(Case):
+    def test_fail_on(self):
+        self.run_fakes("fake/varies/always", code=0)
+        self.run_fakes("fake/varies/always", "--fail-on", "varies", code=1)
+        self.run_fakes("fake/varies/always-promised", "--fail-on", "never", code=0)
+        self.run_fakes("fake/wrong/unwritten", code=1)
+
+    def test_nothing_ran(self):
+        report, _ = self.run_fakes("fake/start-missing/*", code=77, folders=("starts",))
+        self.assertEqual(words(report, "fake/start-missing/one")[0], "skipped")
+        done = detprobe("run", "@mpi", "--level", "quick")
+        self.assertEqual(done.returncode, 77, done.stderr)
+
+    def test_require(self):
+        self.run_fakes("fake/good/repeats", "--require", "cuda", code=2)
+
+    def test_error_without_finding(self):
+        self.run_fakes("fake/good/repeats", "fake/skip/base-failure", code=2)
+
+
+class BadInput(Case):
+    def test_words_on_the_command_line(self):
+        table = {
+            ("run", "fake/good/repeat"): ("'fake/good/repeat'", "fake/good/repeats"),
+            ("run", "@fakes-of-mine"): ("'@fakes-of-mine'",),
+            ("run", "--levle", "quick"): ("'--levle'", "--level"),
+            ("run", "--level", "quik"): ("'quik'", "quick"),
+            ("run", "--runs", "1"): ("'1'",),
+            ("run", "--runs", "many"): ("'many'",),
+            ("run", "--axis", "thread"): ("'thread'", "threads"),
+            ("run", "--axis", "busy"): ("'busy'",),
+            ("run", "--budget", "5 apples"): ("'5 apples'",),
+            ("run", "--all", "fake/good/repeats"): ("'--all'",),
+            ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
+            ("run", "--require", "gpu"): ("'gpu'", "cuda"),
+            ("run", "-o"): ("'-o'",),
+            ("runn",): ("'runn'", "run"),
+            ("list", "--jsn"): ("'--jsn'", "--json"),
+            ("show",): (),
+            ("doctor", "please"): ("'please'",),
+        }
+        for arguments, expected in table.items():
+            with self.subTest(arguments=arguments):
+                self.one_line(detprobe(*arguments), 64, *expected)
+
+    def test_hostile_words_do_not_reach_the_terminal(self):
+        done = detprobe("run", "\x1b[31mred\x07")
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertEqual(done.returncode, 64)
+
+    def catalogue(self, text, name="bad.json"):
+        (self.folder / name).write_text(text)
+        return detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)})
+
+    def test_catalogue_files(self):
+        good = {"id": "fake/x/one", "op": "x", "params": {}, "guarantee": {"level": "unstated", "source": "s"}}
+        top = {"schema_version": "1.0", "program": "prog", "sources": {"s": "somewhere"}, "cases": [good]}
+        (self.folder / "prog").write_text("#!/bin/sh\n")
+        (self.folder / "prog").chmod(0o755)
+
+        def changed(**members):
+            return json.dumps({**top, **members})
+
+        def case(**members):
+            return changed(cases=[{**good, **members}])
+
+        table = {
+            "not json": ("{", "bad.json"),
+            "duplicate member": ('{"program": "a", "program": "b"}', "program"),
+            "unknown member": (changed(colour="red"), "colour"),
+            "unknown case member": (case(colour="red"), "colour"),
+            "unknown level": (case(guarantee={"level": "maybe", "source": "s"}), "maybe"),
+            "unknown source": (case(guarantee={"level": "run_to_run", "source": "t"}), "'t'"),
+            "bad id": (case(id="NOT AN ID"), "id"),
+            "duplicate id": (changed(cases=[good, good]), "fake/x/one"),
+            "missing program": (changed(program="absent"), "absent"),
+            "missing pair": (case(pair="fake/x/two"), "fake/x/two"),
+            "deep": ("[" * 100000, "bad.json"),
+        }
+        self.assertEqual(self.catalogue(json.dumps(top)).returncode, 0)
+        for name, (text, word) in table.items():
+            with self.subTest(name=name):
+                self.one_line(self.catalogue(text), 65, word)
+
+    def test_report_files(self):
+        report, _ = self.run_fakes("fake/good/repeats", code=0)
+        report["body"]["plan"]["seeds"] += 1
+        table = {
+            "digest": json.dumps(report),
+            "major": json.dumps({**report, "schema_version": "2.0"}),
+            "array": "[]",
+            "empty": "",
+            "binary": "\x00\x01\x02",
+        }
+        for name, text in table.items():
+            with self.subTest(name=name):
+                bad = self.folder / f"{name}.json"
+                bad.write_text(text)
+                self.one_line(detprobe("show", bad), 65, f"{name}.json")
+        self.one_line(detprobe("show", self.folder / "absent.json"), 65, "absent.json")
+
+    def test_unwritable(self):
+        self.one_line(detprobe("run", "fake/good/repeats", *QUICK, "-o", "/proc/no/such/report.json"), 2, "/proc/no")
+
+    def test_full_disk(self):
+        """The table still comes out, and the exit code says that the report is lost."""
+        done = detprobe("run", "fake/good/repeats", *QUICK, "-o", "/dev/full")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("/dev/full", done.stderr)
+        self.assertIn("no guarantee broken", done.stdout)
+        self.assertFalse(pathlib.Path("/dev/full.log.jsonl").exists())
+
+
+class Harm(Case):
+    """Programs that break the protocol: each costs itself, never its neighbours."""
+
+    def test_harm_costs_itself_only(self):
+        report, _ = self.run_fakes("fake/harm/*", "fake/good/*", code=2, folders=("", "harm"))
+        for row in report["body"]["results"]:
+            if row["family"] == "good":
+                self.assertEqual(row["observed"], "repeats", row["case"])
+        expected_error = ("segv", "abort", "sigill", "bad-json", "long-line", "hang", "hang-deaf", "no-answer")
+        for name in expected_error:
+            row = result(report, f"fake/harm/{name}")
+            self.assertEqual(row["observed"], "error", name)
+            self.assertTrue(row["reason"], name)
+
+    def test_no_child_is_left(self):
+        self.run_fakes("fake/rude/leaves-*", code=0)
+        time.sleep(0.2)
+        left = subprocess.run(["pgrep", "-f", f"^{FAKES}/fakes"], capture_output=True, text=True).stdout.split()
+        self.assertEqual(left, [])
+
+
+class Kill(Case):
+    """A stopped run leaves a valid report or a log from which the same report can be made."""
+
+    CHOSEN = ("fake/good/*", "fake/varies/always")
+
+    def start(self):
+        log = self.folder / "report.json.log.jsonl"
+        log.unlink(missing_ok=True)
+        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        command = [DETPROBE, "run", *self.CHOSEN, *QUICK, "-o", self.file]
+        process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not log.exists() or log.read_text().count("\n") < 5:
+            time.sleep(0.01)
+        return process, log
+
+    def test_interrupt_and_terminate(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                process, _ = self.start()
+                process.send_signal(number)
+                process.communicate(timeout=30)
+                self.assertEqual(process.returncode, 128 + number)
+                report = self.load()
+                self.assertTrue(report["measurements"]["interrupted"])
+                self.assertNotIn("repeats", words(report, "fake/good/slow")[:1])
+
+    def test_resume_to_the_same_digest(self):
+        whole, _ = self.run_fakes(*self.CHOSEN, code=0)
+        process, log = self.start()
+        process.kill()
+        process.communicate()
+        with log.open("a") as broken:
+            broken.write('{"request": 3, "key": "half a li')
+        self.file.unlink()
+        done = detprobe("run", "--resume", log, "--timeout", "10s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.load()["digest"], whole["digest"])
+
+    def test_resume_refuses_other_logs(self):
+        for text in ("", "{}\n", '{"plan": 3}\n', "\x00\n", "[" * 5000 + "\n"):
+            log = self.folder / "other.log.jsonl"
+            log.write_text(text)
+            self.one_line(detprobe("run", "--resume", log), 65, "other.log.jsonl")
+
+
+class Output(Case):
+    def test_json_on_stdout(self):
+        done = detprobe("run", "fake/good/repeats", *QUICK, "--json")
+        jsonschema.Draft202012Validator(REPORT_SCHEMA).validate(json.loads(done.stdout))
+        self.assertEqual(done.stderr, "")
+
+    def test_quiet_is_one_line(self):
+        done = detprobe("run", "fake/good/repeats", *QUICK, "--quiet")
+        self.assertEqual(done.stdout.count("\n"), 1)
+        self.assertEqual(done.stderr, "")
+
+    def test_last_line_says_it(self):
+        _, good = self.run_fakes("fake/good/repeats", code=0)
+        _, bad = self.run_fakes("fake/varies/always-promised", code=1)
+        self.assertTrue(good.stdout.splitlines()[-1].startswith("no guarantee broken"))
+        self.assertFalse(bad.stdout.splitlines()[-1].startswith("no guarantee broken"))
+
+    def test_dry_run_writes_nothing(self):
+        done = detprobe("run", "fake/good/repeats", *QUICK, "-o", self.file, "--dry-run")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("fake/good/repeats", done.stdout)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_list_json(self):
+        done = detprobe("list", "--json")
+        rows = json.loads(done.stdout)
+        jsonschema.Draft202012Validator(LIST_SCHEMA).validate(rows)
+        self.assertIn("fake/good/repeats", [row["id"] for row in rows])
+
+    def test_help_of_every_command(self):
+        for command in ((), ("run",), ("list",), ("show",), ("validate",), ("doctor",)):
+            done = detprobe(*command, "--help")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("usage: detprobe", done.stdout)
+
+    def test_budget_says_what_it_left_out(self):
+        report, done = self.run_fakes("--budget", "1s", "fake/good/*", "fake/varies/*", code=1)
+        left_out = [row["case"] for row in report["body"]["plan"]["left_out"]]
+        self.assertTrue(left_out)
+        for case in left_out:
+            self.assertIn(case, done.stdout)
+
+    def test_standard_output_that_is_full(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([DETPROBE, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_symbolic_link_is_followed(self):
+        real = self.folder / "real.json"
+        self.file.symlink_to(real)
+        self.run_fakes("fake/good/repeats", code=0)
+        self.assertTrue(self.file.is_symlink())
+        self.assertTrue(real.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
