@@ -118,7 +118,7 @@ static void test_messages(void **state)
          "at '/': unknown member 'q'"},
         {"{\"enum\":[\"direct\",\"none\"]}", "\"dirct\"",
          "at '/': unknown word 'dirct', did you mean 'direct'?"},
-        {"{\"enum\":[\"direct\",\"none\"]}", "1", "at '/': expected one of \"direct\", \"none\""},
+        {"{\"enum\":[\"direct\",\"none\"]}", "1", "at '/': expected one of \"direct\", \"none\", found 1"},
         /* Of several forms the one that fits furthest is the one that was meant. */
         {"{\"anyOf\":[{\"type\":\"string\"},{\"properties\":{\"a\":{\"type\":\"null\"}}}]}", "{\"a\":1}",
          "at '/a': expected a null"},
