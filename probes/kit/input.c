@@ -264,6 +264,12 @@ static struct split split_of(const struct kit_operand *operand)
     return split;
 }
 
+/* An operand without samples holds the same data wherever sample 0 of the others sits. */
+static int64_t place_in(const struct kit_operand *operand, int64_t place)
+{
+    return operand->batch_dim < 0 ? 0 : place;
+}
+
 /* Which sample's data sits at `seat`. */
 static uint64_t sample_at(int64_t seat, int64_t place)
 {
@@ -324,7 +330,7 @@ static void fill_independent(const struct kit_operand *operand, const struct kit
                              char *to)
 {
     const size_t size = kit_dtype_size(operand->dtype);
-    struct cursor cursor = {.split = split_of(operand), .place = source->place};
+    struct cursor cursor = {.split = split_of(operand), .place = place_in(operand, source->place)};
     const int64_t total = cursor.split.outer * cursor.split.samples * cursor.split.inner;
     struct kit_words words;
     for (int64_t done = 0; done < total; done += KIT_BLOCK) {
@@ -404,7 +410,7 @@ static int fill_shuffled(const struct kit_operand *operand, const struct kit_sou
     }
     int64_t *const list = dp_alloc((size_t)count, sizeof(*list));
     for (int64_t seat = 0; seat < split.samples; seat++) {
-        const uint64_t sample = sample_at(seat, source->place);
+        const uint64_t sample = sample_at(seat, place_in(operand, source->place));
         for (int64_t i = 0; i < count; i++) { /* which indices occur: spread evenly over the range */
             list[i] = (int64_t)((unsigned __int128)(i / multiplicity) * (uint64_t)below / (uint64_t)distinct);
         }
