@@ -37,14 +37,45 @@ static const struct dp_option *find_short(const struct dp_command_line *line, ch
     return NULL;
 }
 
+/* Every command has these two; they print and end the parsing. */
+static const struct dp_option common[] = {
+    {DP_OPTION_FLAG, 'h', "help", NULL, "print this text", NULL, NULL, 0, 0},
+    {DP_OPTION_FLAG, 'V', "version", NULL, "print the program's version", NULL, NULL, 0, 0},
+};
+enum { COMMON_COUNT = sizeof(common) / sizeof(common[0]) };
+
+/* Whether `word` is one of them, by its short or its long name. */
+static const struct dp_option *find_common(const char *word)
+{
+    for (size_t i = 0; i < COMMON_COUNT; i++) {
+        const char letter[] = {'-', common[i].letter, '\0'};
+        if (strcmp(word, letter) == 0 ||
+            (strncmp(word, "--", 2) == 0 && strcmp(word + 2, common[i].name) == 0)) {
+            return &common[i];
+        }
+    }
+    return NULL;
+}
+
+static void print_common(const struct dp_command_line *line, const struct dp_option *option)
+{
+    if (option == &common[0]) {
+        dp_options_help(line, stdout);
+    } else {
+        puts("detprobe " DP_VERSION);
+    }
+}
+
 static int unknown_option(const struct dp_command_line *line, const char *name, struct dp_err *err)
 {
-    const char **names = dp_alloc(line->count + 1, sizeof(*names));
+    const char **names = dp_alloc(line->count + COMMON_COUNT, sizeof(*names));
     for (size_t i = 0; i < line->count; i++) {
         names[i] = line->options[i].name;
     }
-    names[line->count] = "help";
-    const char *near = dp_suggest(name, names, line->count + 1);
+    for (size_t i = 0; i < COMMON_COUNT; i++) {
+        names[line->count + i] = common[i].name;
+    }
+    const char *near = dp_suggest(name, names, line->count + COMMON_COUNT);
     free(names);
     return near ? dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', did you mean '--%s'?", name, near)
                 : dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', see --help", name);
@@ -147,15 +178,10 @@ static int parse_long(const struct dp_command_line *line, int argc, char **argv,
 }
 
 /* argv[*at] is "-abc", "-o", "-oFILE". */
-static int parse_short(const struct dp_command_line *line, int argc, char **argv, int *at, bool *ret_help,
-                       struct dp_err *err)
+static int parse_short(const struct dp_command_line *line, int argc, char **argv, int *at, struct dp_err *err)
 {
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const struct dp_option *option = find_short(line, *letter);
-        if (!option && *letter == 'h') {
-            *ret_help = true;
-            continue;
-        }
         if (!option) {
             return dp_err_set(err, DP_EXIT_USAGE, "unknown option '-%c', see --help", *letter);
         }
@@ -184,24 +210,20 @@ int dp_options_parse(const struct dp_command_line *line, int argc, char **argv,
             strings_add(ret_operands, word);
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
-        } else if (strcmp(word, "--help") == 0) {
+        } else if (find_common(word)) { /* whatever else stands there, the user asked for this */
+            print_common(line, find_common(word));
             *ret_help = true;
+            return 0;
         } else if (word[1] == '-') {
             rc = parse_long(line, argc, argv, &i, err);
         } else {
-            rc = parse_short(line, argc, argv, &i, ret_help, err);
+            rc = parse_short(line, argc, argv, &i, err);
         }
         if (rc != 0) {
             free(ret_operands->items);
             *ret_operands = (struct dp_strings){0};
             return rc;
         }
-        if (*ret_help) {
-            break; /* whatever else stands there, the user asked how to write it */
-        }
-    }
-    if (*ret_help) {
-        dp_options_help(line, stdout);
     }
     return 0;
 }
@@ -242,15 +264,15 @@ static void print_option(const struct dp_option *option, FILE *out)
 
 void dp_options_help(const struct dp_command_line *line, FILE *out)
 {
-    static const struct dp_option help = {DP_OPTION_FLAG, 'h',  "help", NULL, "print this text",
-                                          NULL,           NULL, 0,      0};
     fprintf(out, "usage: %s\n\n", line->usage);
     print_wrapped(out, line->summary, 0);
     fputs("\noptions:\n", out);
     for (size_t i = 0; i < line->count; i++) {
         print_option(&line->options[i], out);
     }
-    print_option(&help, out);
+    for (size_t i = 0; i < COMMON_COUNT; i++) {
+        print_option(&common[i], out);
+    }
     if (line->details) {
         fprintf(out, "\n%s\n", line->details);
     }

@@ -47,8 +47,8 @@ struct dp_command_line {
 
 /* Parses argv[1..]. Options and operands may be mixed, "--" ends options, "--name=value" and "--name value"
  * both work.
- * --help is always known: it prints to stdout and sets *ret_help. Operands (borrowed) go to *ret_operands.
- * Unknown options and values get a suggestion; code 64. */
+ * --help and --version are always known: they print to stdout, set *ret_help and end the parsing. Operands
+ * (borrowed) go to *ret_operands. Unknown options and values get a suggestion; code 64. */
 int dp_options_parse(const struct dp_command_line *line, int argc, char **argv,
                      struct dp_strings *ret_operands, bool *ret_help, struct dp_err *err);
 void dp_options_help(const struct dp_command_line *line, FILE *out);

@@ -376,6 +376,9 @@ class Output(Case):
             done = detprobe(*command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("usage: detprobe", done.stdout)
+            done = detprobe(*command, "--version")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, r"^detprobe \d+\.\d+\.\d+\n$")
 
     def test_budget_says_what_it_left_out(self):
         report, done = self.run_fakes("--budget", "1s", "fake/good/*", "fake/varies/*", code=1)

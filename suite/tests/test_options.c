@@ -205,7 +205,8 @@ static void test_help_text(void **state)
         "  -v, --verbose             say more\n"
         "      --level a|b           words and words and words and words and words and words and words\n"
         "                            and words\n"
-        "  -h, --help                print this text\n\n"
+        "  -h, --help                print this text\n"
+        "  -V, --version             print the program's version\n\n"
         "exit codes: 0\n");
     free(text);
 }
