@@ -124,15 +124,15 @@ static void *open_one(const char *name, const char *probe_symbol, char *ret_why,
         snprintf(ret_why, size, "%s", dlerror());
         return NULL;
     }
+    char after[96];
+    const char *const slash = strrchr(name, '/');
+    snprintf(after, sizeof(after), "%.80s open", slash ? slash + 1 : name);
+    kit_float_watch(after); /* its constructors ran, also if it is not the one */
     if (!dlsym(handle, probe_symbol)) {
         snprintf(ret_why, size, "%s does not export %s", name, probe_symbol);
         dlclose(handle);
         return NULL;
     }
-    char after[96];
-    const char *const slash = strrchr(name, '/');
-    snprintf(after, sizeof(after), "%.80s open", slash ? slash + 1 : name);
-    kit_float_watch(after);
     return handle;
 }
 
