@@ -10,6 +10,7 @@
 
 #include "probes/cpu/cblas.h"
 #include "probes/kit/dtype.h"
+#include "probes/kit/reference.h"
 
 #define ALPHA 0.75 /* a power of two would hide a fused multiply-add, this one keeps set exact exact */
 
@@ -119,6 +120,11 @@ static void add_product(struct kit_cell *cell, long double a, long double b)
     cell->k++;
 }
 
+static const void *row_of(const struct geometry *g, const void *matrix, int64_t row, int64_t columns)
+{
+    return (const char *)matrix + (size_t)(row * columns) * kit_dtype_size(g->dtype);
+}
+
 /* ---- dot, nrm2, asum: one number from vectors ---- */
 
 enum { X, Y };
@@ -200,10 +206,7 @@ static int reference_dot(struct kit_call *call, int output, const void *const *i
     (void)output;
     (void)cells;
     for (size_t i = 0; i < count; i++) {
-        ret[i] = (struct kit_cell){0};
-        for (int64_t j = 0; j < g->n; j++) {
-            add_product(&ret[i], kit_value(g->dtype, in[X], j), kit_value(g->dtype, in[Y], j));
-        }
+        ret[i] = kit_reference_dot(g->dtype, in[X], in[Y], g->n);
     }
     return KIT_OK;
 }
@@ -319,14 +322,13 @@ static int reference_gemv(struct kit_call *call, int output, const void *const *
                           size_t count, struct kit_cell *ret)
 {
     const struct geometry *g = call->state;
+    const int64_t rows = g->transposed ? g->n : g->m, columns = g->transposed ? g->m : g->n;
+    void *matrix = kit_reference_matrix(g->dtype, in[A], rows, columns, g->transposed);
     (void)output;
     for (size_t i = 0; i < count; i++) {
-        ret[i] = (struct kit_cell){0};
-        for (int64_t j = 0; j < (g->transposed ? g->m : g->n); j++) {
-            const int64_t place = g->transposed ? j * g->n + cells[i] : cells[i] * g->n + j;
-            add_product(&ret[i], kit_value(g->dtype, in[A], place), kit_value(g->dtype, in[A_X], j));
-        }
+        ret[i] = kit_reference_dot(g->dtype, row_of(g, matrix, cells[i], columns), in[A_X], columns);
     }
+    free(matrix);
     return KIT_OK;
 }
 
@@ -456,11 +458,8 @@ static int reference_syrk(struct kit_call *call, int output, const void *const *
     const struct geometry *g = call->state;
     (void)output;
     for (size_t i = 0; i < count; i++) {
-        ret[i] = (struct kit_cell){0};
-        for (int64_t j = 0; j < g->k; j++) {
-            add_product(&ret[i], kit_value(g->dtype, in[A], cells[i] / g->n * g->k + j),
-                        kit_value(g->dtype, in[A], cells[i] % g->n * g->k + j));
-        }
+        ret[i] = kit_reference_dot(g->dtype, row_of(g, in[A], cells[i] / g->n, g->k),
+                                   row_of(g, in[A], cells[i] % g->n, g->k), g->k);
     }
     return KIT_OK;
 }

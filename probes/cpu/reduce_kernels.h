@@ -18,14 +18,25 @@ static void NAME(sum_static)(const TYPE *values, TYPE *result, int64_t rows, int
     }
 }
 
+/* Loops dealt on demand. A thread that wakes late finds nothing left of one, and where cores are busy that is
+ * each thread but one: then there is one partial sum and no order. So the first half is dealt evenly and only
+ * the rest on demand, as loops do that are balanced at their end: who adds what moves, and all have a part.
+ */
 static void NAME(sum_dynamic)(const TYPE *values, TYPE *result, int64_t rows, int64_t n, int threads)
 {
     for (int64_t r = 0; r < rows; r++) {
         const TYPE *const row = values + r * n;
         TYPE sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : sum)
-        for (int64_t i = 0; i < n; i++) {
-            sum += row[i];
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+        {
+#pragma omp for schedule(static) nowait
+            for (int64_t i = 0; i < n / 2; i++) {
+                sum += row[i];
+            }
+#pragma omp for schedule(dynamic, 64) nowait
+            for (int64_t i = n / 2; i < n; i++) {
+                sum += row[i];
+            }
         }
         result[r] = sum;
     }
@@ -36,9 +47,16 @@ static void NAME(sum_guided)(const TYPE *values, TYPE *result, int64_t rows, int
     for (int64_t r = 0; r < rows; r++) {
         const TYPE *const row = values + r * n;
         TYPE sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(guided, 16) reduction(+ : sum)
-        for (int64_t i = 0; i < n; i++) {
-            sum += row[i];
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+        {
+#pragma omp for schedule(static) nowait
+            for (int64_t i = 0; i < n / 2; i++) {
+                sum += row[i];
+            }
+#pragma omp for schedule(guided, 16) nowait
+            for (int64_t i = n / 2; i < n; i++) {
+                sum += row[i];
+            }
         }
         result[r] = sum;
     }
@@ -59,13 +77,13 @@ static void NAME(sum_atomic)(const TYPE *values, TYPE *result, int64_t rows, int
     }
 }
 
-/* Partial sums of fixed blocks, each added in a critical section, in arrival order. */
+/* Partial sums of fixed blocks, dealt evenly, each added in a critical section, in arrival order. */
 static void NAME(sum_critical)(const TYPE *values, TYPE *result, int64_t rows, int64_t n, int threads)
 {
     for (int64_t r = 0; r < rows; r++) {
         const TYPE *const row = values + r * n;
         TYPE sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
         for (int64_t block = 0; block < n; block += CRITICAL_BLOCK) {
             TYPE part = 0;
             for (int64_t i = block; i < block + CRITICAL_BLOCK && i < n; i++) {
