@@ -2,8 +2,9 @@
  *
  * OpenMP reductions. The standard leaves open in which order the threads' partial results are combined, and
  * with a dynamic or guided schedule also which iterations a thread gets; with two threads two partial sums
- * commute, from three on the order shows. One run makes `rows` independent reductions of `n` values each, so
- * that a form that can vary does so at every look.
+ * commute, from three on the order shows. One run makes `rows` independent reductions of `n` values each,
+ * every one a parallel region of its own: threads wake in another order each time, also where cores are busy
+ * or there is one, so a form that can vary does so at every look.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
-/* Values that the critical and ordered forms add up before they meet: as few as the cost of a run allows. */
+/* Values that the critical and ordered forms add up before they meet. */
 #define CRITICAL_BLOCK 128
-#define ORDERED_BLOCK 512
+#define ORDERED_BLOCK 256
 
 enum { VALUES, RESULT };
 
