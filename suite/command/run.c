@@ -3,6 +3,7 @@
  * detprobe run: plan, run, judge, confirm, report. The order of those five is this file; what each means is
  * elsewhere.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,14 @@ static int check_options(struct run_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE,
                           "'--resume' takes cases and axes from the log, drop the others");
     }
+    struct stat status;
+    if (o->output && !o->output[0]) {
+        return dp_err_set(err, DP_EXIT_USAGE, "option '--output' needs the name of a file");
+    }
+    if (o->output && stat(o->output, &status) == 0 && S_ISDIR(status.st_mode)) {
+        return dp_err_set(err, DP_EXIT_NO_VERDICT,
+                          "cannot write '%.200s': it is a folder, name a file in it", o->output);
+    }
     for (size_t i = 0; i < o->require.count; i++) {
         bool known = false;
         for (size_t k = 0; k < count; k++) {
@@ -159,15 +168,18 @@ static int check_options(struct run_options *o, struct dp_err *err)
     return 0;
 }
 
+/* Is the report written as a file of its own, under a temporary name that is then renamed? */
+static bool is_whole_file(const char *output)
+{
+    struct stat status;
+    return !dp_file_is_stdout(output) && (stat(output, &status) != 0 || S_ISREG(status.st_mode));
+}
+
 /* A log belongs beside a regular file only: never /dev/null.log.jsonl, nothing beside a pipe or standard
  * output. */
 static char *log_path(const char *output)
 {
-    struct stat status;
-    if (!output || strcmp(output, "-") == 0 || (stat(output, &status) == 0 && !S_ISREG(status.st_mode))) {
-        return NULL;
-    }
-    return dp_printf("%s.log.jsonl", output);
+    return output && is_whole_file(output) ? dp_printf("%s.log.jsonl", output) : NULL;
 }
 
 /* The report of a resumed run goes where the killed one's would have gone. */
@@ -344,14 +356,40 @@ static int print_report(const struct run *run, struct dp_err *err)
     const struct run_options *o = &run->options;
     if (o->quiet && !o->json) {
         char *sentence = dp_report_sentence(run->report);
-        puts(sentence);
+        const bool good = puts(sentence) >= 0 && fflush(stdout) == 0;
         free(sentence);
-        return 0;
+        return good ? 0
+                    : dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write to standard output: %s",
+                                 strerror(errno));
     }
     return dp_terminal_print(run->report, o->json ? "json" : "text", o->colour, o->verbose, err);
 }
 
-/* Both the table and the file, even if one of them fails: nothing is lost. */
+/* Signals end us again, at once: no terminal is held up by a pipe that nobody reads. One that came since the
+ * last pass found a run that was over. */
+static void release_signals(void)
+{
+    sigset_t stops;
+    const struct timespec now = {0};
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    while (sigtimedwait(&stops, NULL, &now) > 0) {
+    }
+    sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
+static void write_report(struct run *run)
+{
+    struct dp_err err = {0};
+    if (dp_json_write(run->options.output, run->report, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+}
+
+/* Both the table and the file, even if one of them fails: nothing is lost. A file comes first, since a reader
+ * of the table may go away and take us with it; a pipe comes last, since it may have no reader yet. */
 static int deliver(struct run *run)
 {
     struct dp_err err = {0};
@@ -361,14 +399,17 @@ static int deliver(struct run *run)
         run->verdict.report_lost = true;
     }
     run->log = NULL;
-    const bool same_place = output && strcmp(output, "-") == 0;
-    if (!same_place && print_report(run, &err) != 0) {
+    const bool whole = output && is_whole_file(output);
+    if (whole) {
+        write_report(run);
+    }
+    release_signals();
+    if (!(output && dp_file_is_stdout(output)) && print_report(run, &err) != 0) {
         fprintf(stderr, "detprobe: %s\n", err.text);
         run->verdict.report_lost = true;
     }
-    if (output && dp_json_write(output, run->report, &err) != 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        run->verdict.report_lost = true;
+    if (output && !whole) {
+        write_report(run);
     }
     return dp_exit_code(&run->verdict);
 }

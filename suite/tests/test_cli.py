@@ -247,6 +247,24 @@ class BadInput(Case):
             with self.subTest(name=name):
                 self.one_line(self.catalogue(text), 65, word)
 
+    def test_what_is_no_catalogue_file(self):
+        """A pipe would never end, and a name that JSON cannot hold would lose the program's libraries."""
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        pipe.unlink()
+        pipe.mkdir()
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        pipe.rmdir()
+        pipe.symlink_to("pipe.json")
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        for name in (b"\xff", b"\x1b[31m", b"a\nb"):
+            folder = os.path.join(os.fsencode(self.folder), name)
+            os.mkdir(folder)
+            done = detprobe("list", environment={"DETPROBE_PROBE_PATH": os.fsdecode(folder)})
+            self.one_line(done, 65, "printable")
+            self.assertNotIn("\x1b", done.stderr)
+
     def test_report_files(self):
         report, _ = self.run_fakes("fake/good/repeats", code=0)
         report["body"]["plan"]["seeds"] += 1
@@ -398,6 +416,70 @@ class Output(Case):
         self.run_fakes("fake/good/repeats", code=0)
         self.assertTrue(self.file.is_symlink())
         self.assertTrue(real.exists())
+
+
+class Descriptors(Case):
+    """Standard descriptors that are closed, full, gone, or the report itself: nothing lands in the wrong file."""
+
+    def shell(self, line, **variables):
+        environment = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES), "DETPROBE": str(DETPROBE), **variables}
+        return subprocess.run(
+            ["bash", "-c", line], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+
+    RUN = '"$DETPROBE" run fake/good/repeats --level quick'
+
+    def test_closed_descriptors(self):
+        """What is printed must not reach the log or the report, which would get the free numbers."""
+        done = self.shell(f"{self.RUN} --verbose -o report.json <&- >/dev/null 2>&-")
+        self.assertEqual(done.returncode, 0)
+        self.load()
+        for line in (self.folder / "report.json.log.jsonl").read_text().splitlines():
+            json.loads(line)
+        done = self.shell(f"{self.RUN} -o report.json <&- >&-")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("standard output", done.stderr)
+        self.load()
+
+    def test_full_standard_output_is_told(self):
+        (self.folder / "good.json").write_text(json.dumps(self.run_fakes("fake/good/repeats", code=0)[0]))
+        for words in (
+            "--version", "--help", "run --help", "doctor", "list", "run fake/good/repeats --dry-run",
+            "run fake/good/repeats --level quick --quiet", "show good.json", "validate good.json",
+        ):
+            with self.subTest(words=words):
+                done = self.shell(f'"$DETPROBE" {words} >/dev/full')
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_reader_that_goes_away_costs_no_report(self):
+        self.shell(f"{self.RUN} --verbose -o report.json | true")
+        self.load()
+
+    def test_report_where_standard_output_is(self):
+        for target in ("-o /dev/stdout > report.json", "-o /dev/stdout | cat > report.json",
+                       "-o report.json > report.json", "-o - > report.json", "-o >(cat > report.json); sleep 0.2"):
+            with self.subTest(target=target):
+                self.file.unlink(missing_ok=True)
+                done = self.shell(f"{self.RUN} {target}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.load()
+        self.assertFalse(pathlib.Path("/dev/stdout.log.jsonl").exists())
+
+    def test_interrupt_ends_the_wait_for_a_reader(self):
+        os.mkfifo(self.folder / "pipe")
+        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        command = [DETPROBE, "run", "fake/good/repeats", *QUICK, "--quiet", "-o", self.folder / "pipe"]
+        process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True)
+        self.assertIn("no guarantee broken", process.stdout.readline())
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+
+    def test_output_that_cannot_be_is_told_before_the_run(self):
+        self.one_line(detprobe("run", "fake/good/repeats", "-o", self.folder), 2, str(self.folder))
+        self.one_line(detprobe("run", "fake/good/repeats", "-o", ""), 64, "'--output'")
 
 
 if __name__ == "__main__":
