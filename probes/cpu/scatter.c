@@ -3,8 +3,9 @@
  * Scatter and index operations as OpenMP loops: many source rows fall on few destination rows. The choice
  * `atomic` adds in arrival order, as fast CPU and GPU kernels do; `sorted` first orders the source rows by
  * destination, so that one thread sums each destination in source order whatever the team. Two addends to a
- * zero commute, so order shows from three addends per cell on. Own loops: what is measured is the OpenMP
- * runtime and the machine.
+ * zero commute, so order shows from three addends per cell on. Groups are independent and each is a parallel
+ * region of its own: a short loop has several, because threads that hardly overlap arrive in one order of
+ * few. Own loops: what is measured is the OpenMP runtime and the machine.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 enum method { ATOMIC, SORTED };
 enum { INDICES, SOURCE, TARGET };
 
-/* dst[g][indices[g][i]][:] += src[g][i][:], g a group (the leading dimension of gather), [:] a row of
+/* dst[g][indices[g][i]][:] += src[g][i][:], g a group (the leading dimension), [:] a row of
  * `width`. */
 struct geometry {
     int64_t groups, n, rows, width, multiplicity;
