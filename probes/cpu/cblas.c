@@ -54,6 +54,27 @@ static int implementation(void)
     return -1;
 }
 
+#define OPENBLAS_USES_OPENMP 2 /* what openblas_get_parallel returns then */
+
+/* An OpenBLAS on OpenMP runs as many threads as that runtime says; since 0.3.23 its setter does not pass the
+ * count on (OpenMathLib/OpenBLAS#5806), and its getter repeats what was set. Returns what the runtime says,
+ * or `count` without one. It is looked for behind the library, which was opened with a scope of its own. */
+static int openmp_threads(int threads, int count)
+{
+    int (*parallel)(void), (*most)(void);
+    void (*set)(int);
+    *(void **)&parallel = dlsym(library, "openblas_get_parallel");
+    *(void **)&set = dlsym(library, "omp_set_num_threads");
+    *(void **)&most = dlsym(library, "omp_get_max_threads");
+    if (!parallel || parallel() != OPENBLAS_USES_OPENMP || !set || !most) {
+        return count;
+    }
+    if (threads > 0) {
+        set(threads);
+    }
+    return most() < count ? most() : count;
+}
+
 int cblas_set_threads(int threads)
 {
     /* BLIS counts in 64 bits, the others in int: wide arguments serve both, results are cut to int */
@@ -68,7 +89,9 @@ int cblas_set_threads(int threads)
     if (threads > 0) {
         set(threads);
     }
-    return (int)get();
+    /* BLIS says -1 until a count is set; it runs one thread then */
+    const int count = (int)get();
+    return openmp_threads(threads, count > 0 ? count : 1);
 }
 
 /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64" -> "0.3.21". */
