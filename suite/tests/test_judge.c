@@ -607,6 +607,25 @@ static void test_wrong_once(void **state)
     lab_free(lab);
 }
 
+/* Exact sums differed once; later only the others do: the guarantee is broken all the same. */
+static void test_wrong_once_broken_again(void **state)
+{
+    struct lab *lab = lab_new();
+    const size_t base = lab_base(lab, lab_case(lab, ID, PROMISED ", 'arithmetic': 'direct'"));
+    lab_set(lab, base + 3, lab_obs("d7 e1"));
+    expect(lab, 0, "untested", "");
+    for (int round = 1; round <= DP_RETEST_ROUNDS; round++) {
+        assert_int_equal(lab->judged.suspect_count, 1);
+        lab_retest(lab, round, base, lab_obs(round == 1 ? "a7 e1" : "a8"));
+        lab_retest(lab, round, base + 3, lab_obs("d8"));
+        lab_judge(lab, round);
+    }
+    expect(lab, DP_RETEST_ROUNDS, "varies", "broken");
+    assert_null(json_object_get(lab_result(lab, ID), "reason"));
+    assert_false(lab->judged.unconfirmed);
+    lab_free(lab);
+}
+
 static void test_two_outputs(void **state)
 {
     struct lab *lab = lab_new();
@@ -664,6 +683,7 @@ int main(void)
         cmocka_unit_test(test_confirmed_by_other_bits),
         cmocka_unit_test(test_retest_interrupted),
         cmocka_unit_test(test_wrong_once),
+        cmocka_unit_test(test_wrong_once_broken_again),
         cmocka_unit_test(test_two_outputs),
         cmocka_unit_test(test_results_are_sorted),
     };
