@@ -191,7 +191,8 @@ struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int 
             continue;
         }
         const struct dp_fact *base = with_base ? dp_base_of(view, fact) : NULL;
-        if (base && base != fact && base->distinct == 1) {
+        const bool alone = strcmp(fact->request->axis, axis) == 0; /* else another axis moved it as well */
+        if (base && base != fact && base->distinct == 1 && alone) {
             compare(base, fact, &moved);
         }
         for (size_t j = 0; j < i && !with_base; j++) {

@@ -584,6 +584,21 @@ static void test_confirmed_by_other_bits(void **state)
     lab_free(lab);
 }
 
+/* Other bits at another thread count are no difference between processes, also where repeat is a factor. */
+static void test_products_confirm_nothing(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    const size_t base = lab_base(lab, item);
+    const size_t product = lab_ask(lab, item, "threads*repeat", "4", 1, "wide", 8, lab_obs("f8"));
+    lab_set(lab, base, lab_obs("a7 e1"));
+    lab_retest(lab, 1, base, lab_obs("a8"));
+    lab_retest(lab, 1, base + 1, lab_obs("b8"));
+    lab_retest(lab, 1, product, lab_obs("f8"));
+    expect(lab, 1, "untested", "");
+    lab_free(lab);
+}
+
 static void test_retest_interrupted(void **state)
 {
     struct lab *lab = lab_new();
@@ -681,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_confirmation),
         cmocka_unit_test(test_never_again),
         cmocka_unit_test(test_confirmed_by_other_bits),
+        cmocka_unit_test(test_products_confirm_nothing),
         cmocka_unit_test(test_retest_interrupted),
         cmocka_unit_test(test_wrong_once),
         cmocka_unit_test(test_wrong_once_broken_again),
