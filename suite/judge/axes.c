@@ -10,7 +10,7 @@
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
 
-const struct dp_axis dp_axes[DP_AXIS_COUNT] = {
+const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
     {"repeat", true},      {"fresh", true},    {"poison", true},  {"busy", true},
     {"concurrency", true}, {"threads", false}, {"batch", false},  {"align", true},
     {"algorithm", false},  {"isa", false},     {"device", false},
