@@ -334,8 +334,7 @@ static int reference_backward(struct kit_call *call, int output, const void *con
                 scale += fabs(share);
             }
         }
-        ret[i] =
-            (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window, .inexact = true};
+        ret[i] = (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window};
     }
     return KIT_OK;
 }

@@ -91,13 +91,13 @@ struct kit_prepared {
  *   transform, reduced  c * gamma_k * max(scale)    over the checked cells (normwise)
  *   direct, set exact   c * gamma_2 * |value|       sums are exact, so only a final rounding may remain
  *   none                0                           the value itself
+ * An operation whose terms themselves round (a share of 1/9, a scaled square) is not direct: its sums are not
+ * exact in set exact.
  * Integer outputs have u = 0: they must be equal. k u must stay below 1/2. */
 struct kit_cell {
     long double value;
     long double scale;
     int64_t k;
-    bool inexact; /* terms round also in set exact (a division by 9): the bound of the other sets holds there
-                   */
 };
 
 struct kit_params; /* the case's params; read with the functions below */
