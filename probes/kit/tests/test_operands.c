@@ -40,6 +40,7 @@ static void guards_see_every_stray_write(void **state)
         {{.mode = "touch-input"}, "broken"},
         {{.mode = "touch-padding", .pad = 1}, "broken"},
         {{.mode = "padding-varies", .pad = 1}, "broken"},
+        {{.mode = "strays-late", .pad = 1}, "broken"},
         {{.mode = "touch-outside", .written = "upper"}, "broken"},
         {{.mode = "touch-outside", .written = "upper", .chosen = true}, "broken"},
         {{.mode = "touch-outside"}, "intact"}, /* everything is written: nothing is outside */
