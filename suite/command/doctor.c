@@ -115,7 +115,8 @@ int cmd_doctor(int argc, char **argv)
         .summary =
             "Says in five lines which backends and probe programs can run here, which library files would be "
             "measured, and why not where not.",
-        .details = "exit codes: 0 something can run, 65 bad catalogue, 77 nothing can run\n",
+        .details = "exit codes: 0 something can run, 2 no probes installed, 64 usage, 65 bad catalogue, 77 "
+                   "nothing can run\n",
     };
     struct dp_strings operands = {0};
     struct dp_catalogue catalogue = {0};
