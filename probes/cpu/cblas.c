@@ -56,17 +56,25 @@ static int implementation(void)
 
 #define OPENBLAS_USES_OPENMP 2 /* what openblas_get_parallel returns then */
 
+/* A function of the OpenMP runtime that the library computes on, or NULL. The runtime is behind the library,
+ * which was opened with a scope of its own. */
+static void *openmp_symbol(const char *name)
+{
+    int (*parallel)(void);
+    *(void **)&parallel = dlsym(library, "openblas_get_parallel");
+    return parallel && parallel() == OPENBLAS_USES_OPENMP ? dlsym(library, name) : NULL;
+}
+
 /* An OpenBLAS on OpenMP runs as many threads as that runtime says; since 0.3.23 its setter does not pass the
  * count on (OpenMathLib/OpenBLAS#5806), and its getter repeats what was set. Returns what the runtime says,
- * or `count` without one. It is looked for behind the library, which was opened with a scope of its own. */
+ * or `count` without one. */
 static int openmp_threads(int threads, int count)
 {
-    int (*parallel)(void), (*most)(void);
+    int (*most)(void);
     void (*set)(int);
-    *(void **)&parallel = dlsym(library, "openblas_get_parallel");
-    *(void **)&set = dlsym(library, "omp_set_num_threads");
-    *(void **)&most = dlsym(library, "omp_get_max_threads");
-    if (!parallel || parallel() != OPENBLAS_USES_OPENMP || !set || !most) {
+    *(void **)&set = openmp_symbol("omp_set_num_threads");
+    *(void **)&most = openmp_symbol("omp_get_max_threads");
+    if (!set || !most) {
         return count;
     }
     if (threads > 0) {
@@ -135,5 +143,10 @@ int cblas_libraries(struct kit_library *ret, int max)
     if (mkl_version) {
         mkl_version(ret->version, (int)sizeof(ret->version));
     }
-    return 1;
+    const void *const runtime = openmp_symbol("omp_get_max_threads");
+    if (!runtime || max < 2) {
+        return 1;
+    }
+    kit_openmp_at(runtime, &ret[1]);
+    return 2;
 }

@@ -183,5 +183,7 @@ int kit_main(const struct kit_program *program);
 void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol);
 /* Path of the file that defines `address`, into ret. */
 void kit_path_of(const void *address, char *ret, size_t size);
+/* The OpenMP runtime that defines `address`; for a library that brings its own. */
+void kit_openmp_at(const void *address, struct kit_library *ret);
 
 #endif
