@@ -136,18 +136,23 @@ static int check_options(struct run_options *o, struct dp_err *err)
     if (o->all && o->plan.include.count > 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
     }
-    if (o->resume &&
-        (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0)) {
-        return dp_err_set(err, DP_EXIT_USAGE,
-                          "'--resume' takes cases and axes from the log, drop the others");
+    if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
+                      o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
+                      o->plan.budget_ns > 0)) {
+        return dp_err_set(
+            err, DP_EXIT_USAGE,
+            "'--resume' takes cases, axes, level, seeds, runs and budget from the log, drop the "
+            "others");
     }
+    o->plan.level = o->plan.level ? o->plan.level : "default";
+    o->seed = o->seed >= 0 ? o->seed : 1;
     struct stat status;
     if (o->output && !o->output[0]) {
         return dp_err_set(err, DP_EXIT_USAGE, "option '--output' needs the name of a file");
     }
     if (o->output && stat(o->output, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return dp_err_set(err, DP_EXIT_NO_VERDICT,
-                          "cannot write '%.200s': it is a folder, name a file in it", o->output);
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': it is a folder, name a file in it",
+                          o->output);
     }
     for (size_t i = 0; i < o->require.count; i++) {
         bool known = false;
@@ -351,6 +356,17 @@ static int make_report(struct run *run, struct dp_err *err)
     return run->report ? 0 : -1;
 }
 
+/* A report that this program would not read back is not passed off as one; what it holds is still delivered.
+ */
+static void check_own_report(struct run *run)
+{
+    struct dp_err err = {0};
+    if (dp_report_check(run->report, &err) != 0) {
+        fprintf(stderr, "detprobe: the report is not valid: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+}
+
 static int print_report(const struct run *run, struct dp_err *err)
 {
     const struct run_options *o = &run->options;
@@ -399,6 +415,7 @@ static int deliver(struct run *run)
         run->verdict.report_lost = true;
     }
     run->log = NULL;
+    check_own_report(run);
     const bool whole = output && is_whole_file(output);
     if (whole) {
         write_report(run);
@@ -480,8 +497,8 @@ static void run_free(struct run *run)
 
 int cmd_run(int argc, char **argv)
 {
-    struct run run = {.options = {.plan = {.level = "default", .fresh = -1},
-                                  .seed = 1,
+    struct run run = {.options = {.plan = {.fresh = -1},
+                                  .seed = -1,
                                   .fresh = -1,
                                   .jobs = 1,
                                   .timeout_ns = INT64_C(120) * 1000000000,

@@ -208,6 +208,12 @@ static void on_hello(struct dp_worker *worker, json_t *hello)
         worker->fruitless = FRUITLESS_MAX; /* another process would say the same */
         return;
     }
+    struct dp_err err;
+    if (!dp_session_same_libraries(worker->session, worker->program, hello, &err)) {
+        fail(worker, "protocol", err.text);
+        worker->fruitless = FRUITLESS_MAX; /* the next process would measure them too */
+        return;
+    }
     json_decref(worker->hello);
     worker->hello = json_incref(hello);
     dp_session_hello(worker->session, worker->program, hello);

@@ -195,6 +195,11 @@ class BadInput(Case):
             ("run", "--axis", "thread"): ("'thread'", "threads"),
             ("run", "--axis", "busy"): ("'busy'",),
             ("run", "--budget", "5 apples"): ("'5 apples'",),
+            ("run", "--budget", "0"): ("'--budget'",),
+            ("run", "--timeout", "0ms"): ("'--timeout'",),
+            ("run", "--axis", "fresh", "--fresh", "0"): ("'fresh'",),
+            ("run", "--resume", "x.log.jsonl", "--runs", "9"): ("'--resume'",),
+            ("run", "--resume", "x.log.jsonl", "--level", "deep"): ("'--resume'",),
             ("run", "--all", "fake/good/repeats"): ("'--all'",),
             ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
             ("run", "--require", "gpu"): ("'gpu'", "cuda"),
@@ -315,6 +320,55 @@ class Harm(Case):
         self.assertEqual(left, [])
 
 
+class Libraries(Case):
+    """What a report says was measured is what was measured."""
+
+    PROGRAM = """#!/usr/bin/env python3
+import json, os, pathlib
+count = pathlib.Path(os.environ["COUNT"])
+number = len(count.read_text()) if count.exists() else 0
+count.write_text("x" * (number + 1))
+version = str(number) if number >= int(os.environ["SWAP_AFTER"]) else "same"
+out = os.fdopen(int(os.environ["DETPROBE_OUT_FD"]), "w")
+def send(**message):
+    print(json.dumps(message), file=out, flush=True)
+library = {"role": "x", "name": "libx", "version": version, "path": "/x"}
+send(type="hello", program="swaps", protocol=1, axes=[], libraries=[library])
+for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
+    request = json.loads(line)
+    classes = [{"sha256": "0" * 64, "runs": request["runs"], "first_run": 0}]
+    output = {"name": "c", "dtype": "f32", "shape": [1], "classes": classes}
+    send(type="observation", id=request["id"], outputs=[output])
+    send(type="done", id=request["id"])
+"""
+    FILE = {
+        "schema_version": "1.0",
+        "program": "swaps",
+        "defaults": {"op": "x"},
+        "cases": [{"id": "swaps/x/one"}, {"id": "swaps/x/two"}],
+    }
+
+    def test_library_that_is_exchanged_between_processes(self):
+        probes = self.folder / "probes"
+        probes.mkdir()
+        (probes / "swaps.json").write_text(json.dumps(self.FILE))
+        (probes / "swaps").write_text(self.PROGRAM)
+        (probes / "swaps").chmod(0o755)
+        for after, unmeasured in ((99, False), (1, True)):
+            (self.folder / "count").unlink(missing_ok=True)
+            variables = {
+                "DETPROBE_PROBE_PATH": str(probes),
+                "COUNT": str(self.folder / "count"),
+                "SWAP_AFTER": str(after),
+            }
+            done = detprobe("run", "swaps/*", *QUICK, "-o", self.file, environment=variables)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = self.load()
+            self.assertEqual([row["version"] for row in report["body"]["environment"]["libraries"]], ["same"])
+            for row in report["body"]["results"]:
+                self.assertEqual("fresh" in row["not_measured"], unmeasured, done.stdout)
+
+
 class Kill(Case):
     """A stopped run leaves a valid report or a log from which the same report can be made."""
 
@@ -352,6 +406,16 @@ class Kill(Case):
         done = detprobe("run", "--resume", log, "--timeout", "10s")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.load()["digest"], whole["digest"])
+
+    def test_resume_refuses_another_environment(self):
+        """Half a run with one setting of the library and half with another is no result of either."""
+        process, log = self.start()
+        process.kill()
+        process.communicate()
+        before = log.read_text()
+        done = detprobe("run", "--resume", log, environment={"OPENBLAS_CORETYPE": "Haswell"})
+        self.one_line(done, 65, "OPENBLAS_CORETYPE")
+        self.assertEqual(log.read_text(), before)
 
     def test_resume_refuses_other_logs(self):
         for text in ("", "{}\n", '{"plan": 3}\n', "\x00\n", "[" * 5000 + "\n"):
