@@ -264,10 +264,11 @@ static void let_threads_sleep(void)
     setenv("OMP_WAIT_POLICY", "passive", /* overwrite= */ 0);
 }
 
-/* A signal that comes between two passes waits for the next one, or for the end: it never costs the report.
- */
+/* A signal that comes between two passes waits for the next one, or for the end: it never costs the report. A
+ * file that grows beyond `ulimit -f` is a failed write. */
 static void hold_signals(void)
 {
+    signal(SIGXFSZ, SIG_IGN);
     sigset_t stops;
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
@@ -336,7 +337,7 @@ static int make_report(struct run *run, struct dp_err *err)
     char finished[21], host[256] = "";
     dp_utc_now(finished);
     gethostname(host, sizeof(host) - 1);
-    json_t *environment = dp_environment(run->answers.hellos), *plan = dp_plan_describe(&run->plan);
+    json_t *environment = dp_environment(&run->plan, &run->answers), *plan = dp_plan_describe(&run->plan);
     char *host_name = dp_printable(host, strlen(host));
     json_t *measurements = json_pack(
         "{ss ss sf ss s{si ss} sb si sO}", "started", run->started, "finished", finished, "seconds",
@@ -456,11 +457,11 @@ static int run_all(struct run *run, struct dp_err *err)
         print_dry_run(&run->plan);
         return DP_EXIT_OK;
     }
+    hold_signals();
     if (open_log(run, err) != 0) {
         return err->code;
     }
     let_threads_sleep();
-    hold_signals();
     dp_utc_now(run->started);
     run->started_ns = dp_now_ns();
     dp_progress_start(&run->progress, run->options.quiet, run->options.verbose);

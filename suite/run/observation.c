@@ -18,6 +18,7 @@
 static const struct dp_member observation_members[] = {
     {"chosen", DP_MEMBER_STRING, false, 0, 1000, NULL},
     {"threads", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
+    {"float_control", DP_MEMBER_HEX, false, 0, 0, NULL},
 };
 static const struct dp_member output_members[] = {
     {"name", DP_MEMBER_NAME, true, 0, 64, NULL},

@@ -29,7 +29,7 @@ static const struct dp_member float_members[] = {
 };
 static const struct dp_member change_members[] = {
     {"after", DP_MEMBER_NAME, true, 0, 256, NULL},
-    {"mxcsr", DP_MEMBER_HEX, true, 0, 0, NULL},
+    {"control", DP_MEMBER_HEX, true, 0, 0, NULL},
 };
 static const struct dp_member library_members[] = {
     {"role", DP_MEMBER_NAME, true, 0, 64, NULL},        {"name", DP_MEMBER_NAME, true, 0, 256, NULL},

@@ -183,7 +183,9 @@ void dp_worker_start(struct dp_worker *worker)
     }
     struct dp_err err;
     if (dp_process_start(worker->program, &worker->session->signals, &worker->process, &err)) {
-        answer_rest(worker, dp_answer_error("spawn", err.text, NULL));
+        /* A machine without Python has no Python libraries to measure: no fault of the program's. */
+        answer_rest(worker, worker->process.no_interpreter ? dp_answer_skip("library_missing", err.text)
+                                                           : dp_answer_error("spawn", err.text, NULL));
         return;
     }
     worker->log.total = 0;

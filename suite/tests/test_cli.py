@@ -176,6 +176,16 @@ class ExitCodes(Case):
         done = detprobe("run", "@mpi", "--level", "quick")
         self.assertEqual(done.returncode, 77, done.stderr)
 
+    def test_machine_without_python(self):
+        """Its cases are skipped as those of a library that is not there, and nobody else pays for it."""
+        done = detprobe(
+            "run", "python/stdlib/*", "fake/good/repeats", *QUICK, "-o", self.file, environment={"PATH": "/nowhere"}
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for row in self.load()["body"]["results"]:
+            expected = ("skipped", "library_missing") if row["backend"] == "python" else ("repeats", None)
+            self.assertEqual((row["observed"], row.get("reason")), expected)
+
     def test_require(self):
         self.run_fakes("fake/good/repeats", "--require", "cuda", code=2)
 
@@ -289,6 +299,17 @@ class BadInput(Case):
 
     def test_unwritable(self):
         self.one_line(detprobe("run", "fake/good/repeats", *QUICK, "-o", "/proc/no/such/report.json"), 2, "/proc/no")
+
+    def test_file_size_limit(self):
+        """Beyond `ulimit -f` a write fails; the table still comes out, and the exit code says that data is lost."""
+        line = f'ulimit -f 8; exec "{DETPROBE}" run "fake/good/*" --level quick -o report.json'
+        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        done = subprocess.run(
+            ["bash", "-c", line], env=variables, cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("report.json", done.stderr)
+        self.assertIn("no guarantee broken", done.stdout)
 
     def test_full_disk(self):
         """The table still comes out, and the exit code says that the report is lost."""

@@ -101,7 +101,7 @@ static void hello(void **state)
         {HELLO(",\"device\":[]"), "plain strings and integers"},
         {HELLO(",\"device\":{\"a\":{\"b\":1}}"), "plain strings and integers"},
         {HELLO(",\"device\":{\"A B\":1}"), "plain strings and integers"},
-        {HELLO(",\"float_environment\":{\"default\":\"0x1f80\",\"changes\":[{\"after\":\"libx\",\"mxcsr\":"
+        {HELLO(",\"float_environment\":{\"default\":\"0x1f80\",\"changes\":[{\"after\":\"libx\",\"control\":"
                "\"0x9fc0\"}]}"),
          NULL},
         {HELLO(",\"float_environment\":{\"changes\":[]}"), "without 'default'"},
@@ -109,8 +109,8 @@ static void hello(void **state)
         {HELLO(",\"float_environment\":{\"default\":\"1f80\"}"), "must be 0x and"},
         {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":{}}"), "must be an array"},
         {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":[1]}"), "without 'after'"},
-        {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":[{\"after\":\"x\",\"mxcsr\":[]}]}"),
-         "'mxcsr' must be a string"},
+        {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":[{\"after\":\"x\",\"control\":[]}]}"),
+         "'control' must be a string"},
     };
     check_all(lines, sizeof(lines) / sizeof(lines[0]));
 }
