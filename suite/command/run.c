@@ -22,6 +22,7 @@
 #include "suite/command/terminal.h"
 #include "suite/judge/judge.h"
 #include "suite/plan/plan.h"
+#include "suite/plan/selector.h"
 #include "suite/run/environment.h"
 #include "suite/run/runlog.h"
 #include "suite/run/runner.h"
@@ -129,10 +130,24 @@ static void split_axes(const struct dp_strings *given, struct dp_strings *ret, c
     }
 }
 
+static int check_backends(const struct dp_strings *names, struct dp_err *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        size_t k = 0;
+        while (dp_backends[k] && strcmp(names->items[i], dp_backends[k]) != 0) {
+            k++;
+        }
+        if (!dp_backends[k]) {
+            return dp_err_set(err, DP_EXIT_USAGE,
+                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
+                              names->items[i]);
+        }
+    }
+    return 0;
+}
+
 static int check_options(struct run_options *o, struct dp_err *err)
 {
-    static const char *const backends[] = {"cpu", "cuda", "mpi", "python"};
-    const size_t count = sizeof(backends) / sizeof(backends[0]);
     if (o->all && o->plan.include.count > 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
     }
@@ -154,16 +169,8 @@ static int check_options(struct run_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': it is a folder, name a file in it",
                           o->output);
     }
-    for (size_t i = 0; i < o->require.count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < count; k++) {
-            known = known || strcmp(o->require.items[i], backends[k]) == 0;
-        }
-        if (!known) {
-            return dp_err_set(err, DP_EXIT_USAGE,
-                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
-                              o->require.items[i]);
-        }
+    if (check_backends(&o->require, err) != 0) {
+        return -1;
     }
     o->plan.seed = (uint64_t)o->seed;
     o->plan.seeds = (int)o->seeds;

@@ -89,11 +89,14 @@ static bool same_inputs(const struct dp_fact *a, const struct dp_fact *b)
     return a->request->seed_index == b->request->seed_index && strcmp(a->request->set, b->request->set) == 0;
 }
 
+/* Of the same round: a retest that were held against the first pass would confirm one odd process every time.
+ */
 const struct dp_fact *dp_base_of(const struct dp_view *view, const struct dp_fact *fact)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *base = view->facts[i];
-        if (dp_fact_is_base(base) && base->kind == DP_FACT_OBSERVATION && same_inputs(base, fact)) {
+        if (base->request->retest == fact->request->retest && strcmp(base->request->axis, "repeat") == 0 &&
+            base->kind == DP_FACT_OBSERVATION && same_inputs(base, fact)) {
             return base;
         }
     }

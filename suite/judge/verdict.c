@@ -123,12 +123,6 @@ static struct shown show(const struct dp_view *view, int round)
             show_axis(view, dp_axes[i].name, round, &shown);
         }
     }
-    /* A retest at the base setting runs in a process of its own: other bits there are a `fresh` difference.
-     */
-    if (round > 0 && dp_case_covers(view->item, "fresh")) {
-        const struct dp_moved moved = dp_axis_moved(view, "repeat", round);
-        shown.fresh = shown.fresh || moved.moved;
-    }
     return shown;
 }
 

@@ -584,6 +584,22 @@ static void test_confirmed_by_other_bits(void **state)
     lab_free(lab);
 }
 
+/* The first base process was the odd one: every retest differs from it and none within itself. */
+static void test_one_odd_process(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    const size_t base = lab_base(lab, item);
+    const size_t fresh = lab_ask(lab, item, "fresh", "1", 0, "wide", 1, lab_obs("e1"));
+    for (int round = 1; round <= DP_RETEST_ROUNDS; round++) {
+        lab_retest(lab, round, base, lab_obs("e8"));
+        lab_retest(lab, round, fresh, lab_obs("e1"));
+    }
+    expect(lab, DP_RETEST_ROUNDS, "untested", "");
+    assert_true(lab->judged.unconfirmed);
+    lab_free(lab);
+}
+
 /* Other bits at another thread count are no difference between processes, also where repeat is a factor. */
 static void test_products_confirm_nothing(void **state)
 {
@@ -695,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_many_classes),
         cmocka_unit_test(test_confirmation),
         cmocka_unit_test(test_never_again),
+        cmocka_unit_test(test_one_odd_process),
         cmocka_unit_test(test_confirmed_by_other_bits),
         cmocka_unit_test(test_products_confirm_nothing),
         cmocka_unit_test(test_retest_interrupted),
