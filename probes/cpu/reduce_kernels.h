@@ -33,7 +33,7 @@ static void NAME(sum_dynamic)(const TYPE *rows, TYPE *sums, int64_t width, int64
                 sum[r] += rows[r * n + i];
             }
         }
-#pragma omp for schedule(dynamic, 16) nowait
+#pragma omp for schedule(dynamic, 8) nowait
         for (int64_t i = n / 2; i < n; i++) {
             for (int64_t r = 0; r < width; r++) {
                 sum[r] += rows[r * n + i];
