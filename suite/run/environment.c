@@ -96,6 +96,20 @@ static json_t *float_environment(json_t *hellos)
     return json_pack("{sOso}", "default", standard, "changes", changes);
 }
 
+/* Programs of one backend speak of the same device. */
+static bool holds(const json_t *array, const json_t *wanted)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(array, i, item)
+    {
+        if (json_equal(item, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 json_t *dp_environment(json_t *hellos)
 {
     json_t *libraries = json_array(), *devices = json_array();
@@ -105,7 +119,7 @@ json_t *dp_environment(json_t *hellos)
     {
         dp_environment_add_libraries(libraries, hello);
         json_t *device = json_object_get(hello, "device");
-        if (json_object_size(device) > 0) {
+        if (json_object_size(device) > 0 && !holds(devices, device)) {
             json_array_append(devices, device);
         }
     }
