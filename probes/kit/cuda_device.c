@@ -13,6 +13,10 @@
 
 #include "probes/kit/op.h"
 
+/* Until a report from hardware is kept in reports/measured/, every report says so. */
+#define UNPROVEN "unproven on hardware"
+#define EMULATED UNPROVEN ", emulated on a CPU"
+
 typedef void *nvml_device;
 struct nvml_process {
     unsigned pid;
@@ -118,6 +122,7 @@ json_t *kit_device_json(CUdevice device)
         json_pack("{s:s, s:s, s:i, s:s, s:s}", "name", text, "compute_capability", capability,
                   "multiprocessors", kit_device_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
                   "memory", memory, "driver_cuda", cuda);
+    json_object_set_new(facts, "proof", json_string(kit_driver.emulated ? EMULATED : UNPROVEN));
     if (kit_driver.emulated) {
         json_object_set_new(facts, "emulated", json_true());
     }
