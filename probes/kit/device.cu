@@ -33,9 +33,9 @@ KERNEL(kit_fill, struct kit_fill_args)
     }
 }
 
-struct kit_quad {
+struct __attribute__((aligned(16))) kit_quad { /* one load instruction */
     u32 x, y, z, w;
-} __attribute__((aligned(16)));
+};
 
 HELPER void kit_compare_bytes(const struct kit_compare_args *args, i64 from, i64 to)
 {

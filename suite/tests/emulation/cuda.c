@@ -260,6 +260,11 @@ CUresult cuStreamSynchronize(CUstream stream)
 
 /* --- own kernels --- */
 
+/* For blind=1, in the place of the comparison. */
+void kit_twin_kit_nothing(const void *packed)
+{
+}
+
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
                             void **values)
 {
@@ -279,6 +284,9 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 {
     char twin[128];
     Dl_info here;
+    if (strcmp(name, "kit_compare") == 0 && emulate_number("blind", 0)) {
+        name = "kit_nothing";
+    }
     snprintf(twin, sizeof(twin), "kit_twin_%s", name);
     dladdr(detprobe_emulation, &here);
     void *const self = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD);

@@ -12,6 +12,7 @@
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
+ *   blind=1                   the comparison of the kit sees no difference
  *   memory=BYTES              of the device
  *   sticky=N                  the N-th wait for the device of a process finds an illegal address
  *   devices=N  capability=N  driver=N  mode=N    what cuDeviceGetCount, attributes and cuDriverGetVersion say
