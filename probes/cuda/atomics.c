@@ -252,7 +252,7 @@ static int parts_run(struct kit_call *call, const struct kit_buffers *buffers)
     u32 *const tickets = buffers->workspace;
     const struct parts_args args = {buffers->data[VALUES],
                                     buffers->data[RESULT],
-                                    (float *)(tickets + 2 * s->rows),
+                                    (void *)(tickets + 2 * s->rows),
                                     tickets,
                                     s->n,
                                     (i32)s->rows,

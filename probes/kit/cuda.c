@@ -144,9 +144,15 @@ static int load_kernels(const char *text)
     if (rc) {
         return rc;
     }
-    rc = kit_driver_check(kit_driver.cuModuleLoadDataEx(&cuda.module, image.bytes, 0, NULL, NULL),
-                          "cuModuleLoadDataEx");
+    const CUresult result = kit_driver.cuModuleLoadDataEx(&cuda.module, image.bytes, 0, NULL, NULL);
     free(image.bytes);
+    if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+        return kit_skip("version",
+                        "the driver, for CUDA %d.%d, does not take what this NVRTC makes: a newer driver or "
+                        "an older NVRTC is needed",
+                        kit_driver.version / 1000, kit_driver.version % 1000 / 10);
+    }
+    rc = kit_driver_check(result, "cuModuleLoadDataEx");
     rc = rc ? rc : kit_cuda_kernel("kit_fill", &cuda.fill);
     return rc ? rc : kit_cuda_kernel("kit_compare", &cuda.compare);
 }

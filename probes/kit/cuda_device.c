@@ -130,7 +130,38 @@ json_t *kit_device_json(CUdevice device)
     return facts;
 }
 
-/* Processes other than this one and its parent, the suite, that compute on the device. */
+/* The parent of a process, 0 where it is not to be seen. */
+static unsigned parent_of(unsigned pid)
+{
+    char path[64], state;
+    unsigned parent = 0;
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    FILE *const file = fopen(path, "r");
+    if (file) {
+        if (fscanf(file, "%*u (%*[^)]) %c %u", &state, &parent) != 2) {
+            parent = 0;
+        }
+        fclose(file);
+    }
+    return parent;
+}
+
+/* Another's process: one to be seen here that does not descend from our suite. Of a process outside our
+ * container nothing is known but a number, which may be our own under another name. */
+static bool is_foreign(unsigned pid)
+{
+    const unsigned suite = (unsigned)getppid();
+    if (parent_of(pid) == 0) {
+        return false;
+    }
+    for (unsigned at = pid; at > 1; at = parent_of(at)) {
+        if (at == suite || at == (unsigned)getpid()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int foreign_processes(CUdevice device)
 {
     struct nvml_process list[64];
@@ -141,7 +172,7 @@ static int foreign_processes(CUdevice device)
         return 0;
     }
     for (unsigned i = 0; i < count && i < sizeof(list) / sizeof(list[0]); i++) {
-        foreign += list[i].pid != (unsigned)getpid() && list[i].pid != (unsigned)getppid();
+        foreign += is_foreign(list[i].pid);
     }
     return foreign;
 }

@@ -5,6 +5,7 @@
  * so that blocks may wait for each other; kernels that do so have no shared memory, which is the worker's.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,6 +43,8 @@ struct launch {
     const void *packed;
     i32 blocks, threads, taken;
     i32 *block_order, *thread_order;
+    i32 missing; /* racers that have not come yet */
+    bool race;
 };
 
 struct worker {
@@ -86,6 +89,7 @@ static void *first_frame(char *stack, void (*entry)(void))
 static void emulation_switch(void **save, void *load)
 {
     ucontext_t here;
+    /* cppcheck-suppress autoVariables ; it lives until the fiber goes on */
     *save = &here;
     swapcontext(&here, load);
 }
@@ -171,6 +175,9 @@ static void resume(struct worker *worker, struct block *block, i32 thread)
     worker->block = block;
     worker->fiber = fiber;
     emulation_switch(&worker->stack_pointer, fiber->stack_pointer);
+    if (worker->launch->race && thread % 16 == 0) {
+        sched_yield(); /* on a busy machine racers would run one after the other */
+    }
     if (fiber->state == DONE) {
         fiber->stack->next = worker->pool;
         worker->pool = fiber->stack;
@@ -242,6 +249,10 @@ static void *work(void *context)
     struct worker worker = {.launch = launch};
     struct block *waiting = NULL;
     self = &worker;
+    __atomic_fetch_sub(&launch->missing, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&launch->missing, __ATOMIC_SEQ_CST) > 0) {
+        sched_yield();
+    }
     for (;;) {
         const i32 place = __atomic_fetch_add(&launch->taken, 1, __ATOMIC_RELAXED);
         if (place >= launch->blocks && !waiting) {
@@ -282,7 +293,9 @@ void emulate_launch(emulate_kernel kernel, unsigned blocks, unsigned threads, co
     launch.thread_order = calloc(threads, sizeof(*launch.thread_order));
     emulate_order(launch.block_order, launch.blocks, seeded);
     emulate_order(launch.thread_order, launch.threads, seeded);
+    launch.race = race;
     if (race) {
+        launch.missing = RACERS;
         for (int i = 0; i < RACERS; i++) {
             pthread_create(&racers[i], NULL, work, &launch);
         }
