@@ -136,7 +136,7 @@ static int open_context(void)
 
 static int load_kernels(const char *text)
 {
-    struct kit_image image = {NULL};
+    struct kit_image image = {.bytes = NULL};
     char *const whole = dp_printf("%s\n#line 1 \"device.cu\"\n%s\n#line 1 \"family.cu\"\n%s", kit_kernel_text,
                                   kit_device_text, text ? text : "");
     int rc = kit_nvrtc_compile(whole, cuda.capability, &image);
