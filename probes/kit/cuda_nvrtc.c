@@ -25,6 +25,7 @@
 static struct {
     NVRTC_FUNCTIONS(NVRTC_POINTER)
     int major, minor;
+    char options[128]; /* of the last compilation, for the report */
 } nvrtc;
 #undef NVRTC_POINTER
 
@@ -59,6 +60,7 @@ int kit_nvrtc_library(struct kit_library *ret)
     }
     *ret = (struct kit_library){.role = "nvrtc", .name = "NVRTC"};
     snprintf(ret->version, sizeof(ret->version), "%d.%d", nvrtc.major, nvrtc.minor);
+    snprintf(ret->config, sizeof(ret->config), "%s", nvrtc.options);
     kit_path_of(*(void **)&nvrtc.nvrtcVersion, ret->path, sizeof(ret->path));
     return 1;
 }
@@ -143,6 +145,7 @@ int kit_nvrtc_compile(const char *text, int capability, struct kit_image *ret)
     snprintf(option, sizeof(option), "--gpu-architecture=%s_%d", ret->is_ptx ? "compute" : "sm",
              architecture);
     const char *const options[] = {option, FIXED_OPTIONS};
+    snprintf(nvrtc.options, sizeof(nvrtc.options), "%s %s %s", options[0], options[1], options[2]);
     const nvrtcResult result =
         nvrtc.nvrtcCompileProgram(program, (int)(sizeof(options) / sizeof(options[0])), options);
     rc = result == NVRTC_SUCCESS ? take_image(program, ret) : compile_failure(program, result);
