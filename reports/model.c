@@ -147,6 +147,61 @@ static int check_version(const json_t *report, struct dp_err *err)
     return 0;
 }
 
+static const char *status_of(const json_t *guarantee)
+{
+    return dp_json_string(guarantee, "status", NULL);
+}
+
+/* May a guarantee of this level have this status? The status of what broke may not be what the level lets
+ * pass, nor the other way round. */
+static bool status_fits(const char *level, const char *status)
+{
+    if (strcmp(level, "unstated") == 0) {
+        return strcmp(status, "none") == 0;
+    }
+    if (strcmp(level, "not_guaranteed") == 0) {
+        return strcmp(status, "allows") == 0;
+    }
+    return strcmp(status, "kept") == 0 || strcmp(status, "broken") == 0;
+}
+
+/* What a schema cannot say of one result: its parts agree with each other. NULL, or what is wrong. */
+static const char *result_fault(const json_t *result)
+{
+    const char *id = dp_json_string(result, "case", "");
+    const char *backend = dp_json_string(result, "backend", "");
+    const char *family = dp_json_string(result, "family", "");
+    char *prefix = dp_printf("%s/%s/", backend, family);
+    const bool own = strncmp(id, prefix, strlen(prefix)) == 0;
+    free(prefix);
+    const json_t *guarantee = json_object_get(result, "guarantee");
+    const char *level = dp_json_string(guarantee, "level", ""), *status = status_of(guarantee);
+    const bool varies = strcmp(dp_json_string(result, "observed", ""), "varies") == 0;
+    if (!own) {
+        return "has a backend or family that is not its id's";
+    }
+    if (status && !status_fits(level, status)) {
+        return "has a status that its guarantee's level does not allow";
+    }
+    return status && varies && strcmp(status, "kept") == 0 ? "varies and keeps its guarantee" : NULL;
+}
+
+/* Each case once, in order. */
+static int check_results(const json_t *results, struct dp_err *err)
+{
+    const char *last = "";
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        const char *id = dp_json_string(result, "case", "");
+        const char *fault = strcmp(id, last) > 0 ? result_fault(result) : "stands twice or out of order";
+        if (fault) {
+            return dp_err_set(err, DP_EXIT_DATA, "result '%.160s' %s", id, fault);
+        }
+        last = id;
+    }
+    return 0;
+}
+
 int dp_report_check(const json_t *report, struct dp_err *err)
 {
     char digest[DP_SHA256_HEX];
@@ -166,7 +221,10 @@ int dp_report_check(const json_t *report, struct dp_err *err)
     json_t *summary = summarise(json_object_get(json_object_get(report, "body"), "results"));
     const int equal = json_equal(summary, json_object_get(json_object_get(report, "body"), "summary"));
     json_decref(summary);
-    return equal ? 0 : dp_err_set(err, DP_EXIT_DATA, "the summary does not follow from the results");
+    if (!equal) {
+        return dp_err_set(err, DP_EXIT_DATA, "the summary does not follow from the results");
+    }
+    return check_results(json_object_get(json_object_get(report, "body"), "results"), err);
 }
 
 json_t *dp_report_load(const char *path, struct dp_err *err)

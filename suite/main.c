@@ -8,6 +8,7 @@
 #include "suite/base/err.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
+#include "suite/command/streams.h"
 
 struct command {
     const char *name;
@@ -48,7 +49,7 @@ static int unknown_command(const char *name)
     return DP_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -69,4 +70,10 @@ int main(int argc, char **argv)
         }
     }
     return unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    dp_streams_open();
+    return dp_streams_close(dispatch(argc, argv));
 }

@@ -2,8 +2,9 @@
  *
  * Atomic updates in arrival order: add, compare-and-swap loops, maximum, append by counter. A float sum then
  * rounds in another order each time; integer sums and maxima must not move; an append gives the same items in
- * another order. Each run makes `rows` independent accumulations of `n` values, so that a case that can vary
- * does so at every look.
+ * another order. Each run makes `rows` independent accumulations of `n` values, every one a parallel region
+ * of its own: threads wake in another order each time, so a case that can vary does so at every look.
+ * Eight threads, because four that share a busy core may keep their order for long.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
-#define CHUNK 16 /* iterations dealt at once: threads meet at the same row */
+#define CHUNK 16 /* iterations dealt at once: neighbours go to different threads */
 
 enum { VALUES, RESULT };
 
@@ -140,27 +141,32 @@ static int reference_max(struct kit_call *call, int output, const void *const *i
     return KIT_OK;
 }
 
-/* ---- append by counter: the items of a list, in arrival order ---- */
+/* ---- append by counter: the items of each list, in arrival order ---- */
+
+static int read_lists(const struct kit_params *params, int64_t *ret_rows, int64_t *ret_n)
+{
+    if (kit_param_int(params, "rows", ret_rows) != KIT_OK || kit_param_int(params, "n", ret_n) != KIT_OK) {
+        return KIT_FAILED;
+    }
+    return *ret_rows > 0 && *ret_n > 0 ? KIT_OK : kit_fail("'rows' and 'n' must be positive");
+}
 
 static int describe_append(const struct kit_params *params, struct kit_shape *ret)
 {
-    int64_t n;
-    if (kit_param_int(params, "n", &n) != KIT_OK) {
+    int64_t rows, n;
+    if (read_lists(params, &rows, &n) != KIT_OK) {
         return KIT_FAILED;
-    }
-    if (n < 1) {
-        return kit_fail("'n' must be positive");
     }
     ret->operand[VALUES] = (struct kit_operand){.name = "values",
                                                 .dtype = KIT_S64,
-                                                .ndim = 1,
-                                                .shape = {n},
+                                                .ndim = 2,
+                                                .shape = {rows, n},
                                                 .batch_dim = -1,
                                                 .fill = KIT_PERMUTATION};
     ret->operand[RESULT] = (struct kit_operand){
-        .name = "items", .role = KIT_OUT, .dtype = KIT_S64, .ndim = 1, .shape = {n}, .batch_dim = -1};
+        .name = "items", .role = KIT_OUT, .dtype = KIT_S64, .ndim = 2, .shape = {rows, n}, .batch_dim = -1};
     ret->count = 2;
-    ret->flops = (double)n;
+    ret->flops = (double)(rows * n);
     return KIT_OK;
 }
 
@@ -173,38 +179,44 @@ static int prepare_append(struct kit_call *call, struct kit_prepared *ret)
 
 static int run_append(struct kit_call *call, const struct kit_buffers *buffers)
 {
-    const int64_t *values = buffers->data[VALUES], n = call->shape->operand[VALUES].shape[0];
-    int64_t *items = buffers->data[RESULT], used = 0;
+    const int64_t rows = call->shape->operand[VALUES].shape[0], n = call->shape->operand[VALUES].shape[1];
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t *values = (const int64_t *)buffers->data[VALUES] + row * n;
+        int64_t *items = (int64_t *)buffers->data[RESULT] + row * n, used = 0;
 #pragma omp parallel for schedule(static, CHUNK) num_threads(call->threads)
-    for (int64_t i = 0; i < n; i++) {
-        int64_t place;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t place;
 #pragma omp atomic capture
-        place = used++;
-        items[place] = values[i];
+            place = used++;
+            items[place] = values[i];
+        }
     }
     return KIT_OK;
 }
 
-/* Each item once, in any order. */
+/* Each item once and in its own list, in any order. */
 static int accepts_append(struct kit_call *call, int output, const void *const *in, const void *logical,
                           int64_t *ret_wrong)
 {
-    const int64_t n = call->shape->operand[RESULT].shape[0], *items = logical;
-    char *seen = calloc((size_t)n, 1);
+    const int64_t rows = call->shape->operand[RESULT].shape[0], n = call->shape->operand[RESULT].shape[1];
+    const int64_t *values = in[VALUES], *items = logical;
+    int64_t *owner = calloc((size_t)(rows * n), sizeof(*owner)); /* of an item that is due: its list + 1 */
     (void)output;
-    (void)in;
-    if (!seen) {
+    if (!owner) {
         return kit_fail("out of memory");
     }
+    for (int64_t i = 0; i < rows * n; i++) {
+        owner[values[i]] = i / n + 1;
+    }
     *ret_wrong = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const bool good = items[i] >= 0 && items[i] < n && !seen[items[i]];
+    for (int64_t i = 0; i < rows * n; i++) {
+        const bool good = items[i] >= 0 && items[i] < rows * n && owner[items[i]] == i / n + 1;
         *ret_wrong += !good;
         if (good) {
-            seen[items[i]] = 1;
+            owner[items[i]] = 0;
         }
     }
-    free(seen);
+    free(owner);
     return KIT_OK;
 }
 
@@ -245,6 +257,6 @@ int main(void)
 {
     static const struct op *const ops[] = {&atomic_add, &compare_and_swap_add, &atomic_max, &append, NULL};
     static const struct kit_program program = {
-        .name = "atomics", .backend = "cpu", .ops = ops, .default_threads = 4};
+        .name = "atomics", .backend = "cpu", .ops = ops, .default_threads = 8};
     return kit_main(&program);
 }

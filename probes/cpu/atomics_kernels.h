@@ -9,10 +9,12 @@ static void NAME(add)(const struct geometry *g, const void *values, void *result
     const TYPE *from = values;
     TYPE *sums = result;
     memset(sums, 0, (size_t)g->rows * sizeof(*sums));
+    for (int64_t row = 0; row < g->rows; row++) {
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->rows * g->n; i++) {
+        for (int64_t i = row * g->n; i < (row + 1) * g->n; i++) {
 #pragma omp atomic
-        sums[i / g->n] += from[i];
+            sums[row] += from[i];
+        }
     }
 }
 
@@ -22,13 +24,16 @@ static void NAME(add_cas)(const struct geometry *g, const void *values, void *re
     const TYPE *from = values;
     TYPE *sums = result;
     memset(sums, 0, (size_t)g->rows * sizeof(*sums));
+    for (int64_t row = 0; row < g->rows; row++) {
+        TYPE *const sum = &sums[row];
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->rows * g->n; i++) {
-        TYPE *sum = &sums[i / g->n], seen, wanted;
-        __atomic_load(sum, &seen, __ATOMIC_RELAXED);
-        do {
-            wanted = seen + from[i];
-        } while (!__atomic_compare_exchange(sum, &seen, &wanted, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        for (int64_t i = row * g->n; i < (row + 1) * g->n; i++) {
+            TYPE seen, wanted;
+            __atomic_load(sum, &seen, __ATOMIC_RELAXED);
+            do {
+                wanted = seen + from[i];
+            } while (!__atomic_compare_exchange(sum, &seen, &wanted, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        }
     }
 }
 
@@ -37,14 +42,15 @@ static void NAME(max_cas)(const struct geometry *g, const void *values, void *re
     const TYPE *from = values;
     TYPE *best = result;
     for (int64_t row = 0; row < g->rows; row++) {
-        best[row] = from[row * g->n];
-    }
+        TYPE *const target = &best[row];
+        *target = from[row * g->n];
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->rows * g->n; i++) {
-        TYPE *target = &best[i / g->n], seen, wanted = from[i];
-        __atomic_load(target, &seen, __ATOMIC_RELAXED);
-        while (wanted > seen &&
-               !__atomic_compare_exchange(target, &seen, &wanted, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        for (int64_t i = row * g->n; i < (row + 1) * g->n; i++) {
+            TYPE seen, wanted = from[i];
+            __atomic_load(target, &seen, __ATOMIC_RELAXED);
+            while (wanted > seen && !__atomic_compare_exchange(target, &seen, &wanted, 0, __ATOMIC_RELAXED,
+                                                               __ATOMIC_RELAXED)) {
+            }
         }
     }
 }

@@ -54,6 +54,35 @@ static int implementation(void)
     return -1;
 }
 
+#define OPENBLAS_USES_OPENMP 2 /* what openblas_get_parallel returns then */
+
+/* A function of the OpenMP runtime that the library computes on, or NULL. The runtime is behind the library,
+ * which was opened with a scope of its own. */
+static void *openmp_symbol(const char *name)
+{
+    int (*parallel)(void);
+    *(void **)&parallel = dlsym(library, "openblas_get_parallel");
+    return parallel && parallel() == OPENBLAS_USES_OPENMP ? dlsym(library, name) : NULL;
+}
+
+/* An OpenBLAS on OpenMP runs as many threads as that runtime says; since 0.3.23 its setter does not pass the
+ * count on (OpenMathLib/OpenBLAS#5806), and its getter repeats what was set. Returns what the runtime says,
+ * or `count` without one. */
+static int openmp_threads(int threads, int count)
+{
+    int (*most)(void);
+    void (*set)(int);
+    *(void **)&set = openmp_symbol("omp_set_num_threads");
+    *(void **)&most = openmp_symbol("omp_get_max_threads");
+    if (!set || !most) {
+        return count;
+    }
+    if (threads > 0) {
+        set(threads);
+    }
+    return most() < count ? most() : count;
+}
+
 int cblas_set_threads(int threads)
 {
     /* BLIS counts in 64 bits, the others in int: wide arguments serve both, results are cut to int */
@@ -68,7 +97,9 @@ int cblas_set_threads(int threads)
     if (threads > 0) {
         set(threads);
     }
-    return (int)get();
+    /* BLIS says -1 until a count is set; it runs one thread then */
+    const int count = (int)get();
+    return openmp_threads(threads, count > 0 ? count : 1);
 }
 
 /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64" -> "0.3.21". */
@@ -112,5 +143,10 @@ int cblas_libraries(struct kit_library *ret, int max)
     if (mkl_version) {
         mkl_version(ret->version, (int)sizeof(ret->version));
     }
-    return 1;
+    const void *const runtime = openmp_symbol("omp_get_max_threads");
+    if (!runtime || max < 2) {
+        return 1;
+    }
+    kit_openmp_at(runtime, &ret[1]);
+    return 2;
 }

@@ -39,8 +39,8 @@ static int read_geometry(const struct kit_params *params, struct geometry *g)
         if (kit_param_int(params, needed[i].name, needed[i].target) != KIT_OK) {
             return KIT_FAILED;
         }
-        if (*needed[i].target < (needed[i].target == &g->pad ? 0 : 1)) {
-            return kit_fail("parameter '%s' is too small", needed[i].name);
+        if (*needed[i].target < (needed[i].target == &g->pad ? 0 : 1) || *needed[i].target > INT32_MAX) {
+            return kit_fail("parameter '%s' is out of range", needed[i].name);
         }
     }
     int layout;
@@ -443,39 +443,15 @@ static int reference_backward_weights(struct kit_call *call, int output, const v
     return reference(call, backward_weights_cell, in, cells, count, ret);
 }
 
-static const struct op conv_forward = {
-    .name = "conv-forward",
-    .describe = describe_forward,
-    .choices = choices,
-    .prepare = prepare_forward,
-    .pack = pack,
-    .unpack = unpack,
-    .run = run,
-    .reference = reference_forward,
-    .release = release,
-};
-static const struct op conv_backward_data = {
-    .name = "conv-backward-data",
-    .describe = describe_backward_data,
-    .choices = choices,
-    .prepare = prepare_backward_data,
-    .pack = pack,
-    .unpack = unpack,
-    .run = run,
-    .reference = reference_backward_data,
-    .release = release,
-};
-static const struct op conv_backward_weights = {
-    .name = "conv-backward-weights",
-    .describe = describe_backward_weights,
-    .choices = choices,
-    .prepare = prepare_backward_weights,
-    .pack = pack,
-    .unpack = unpack,
-    .run = run,
-    .reference = reference_backward_weights,
-    .release = release,
-};
+#define OP(pass, text)                                                                                       \
+    {                                                                                                        \
+        .name = text, .describe = describe_##pass, .choices = choices, .prepare = prepare_##pass,            \
+        .pack = pack, .unpack = unpack, .run = run, .reference = reference_##pass, .release = release        \
+    }
+
+static const struct op conv_forward = OP(forward, "conv-forward"),
+                       conv_backward_data = OP(backward_data, "conv-backward-data"),
+                       conv_backward_weights = OP(backward_weights, "conv-backward-weights");
 
 int main(void)
 {

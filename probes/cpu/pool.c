@@ -42,8 +42,8 @@ static int read_geometry(const struct kit_params *params, struct geometry *g)
         if (kit_param_int(params, needed[i].name, needed[i].target) != KIT_OK) {
             return KIT_FAILED;
         }
-        if (*needed[i].target < needed[i].low) {
-            return kit_fail("parameter '%s' is too small", needed[i].name);
+        if (*needed[i].target < needed[i].low || *needed[i].target > INT32_MAX) {
+            return kit_fail("parameter '%s' is out of range", needed[i].name);
         }
     }
     int layout;
@@ -77,7 +77,8 @@ static struct kit_operand tensor(const char *name, enum kit_role role, const str
 
 static double window_sum_flops(const struct geometry *g)
 {
-    return (double)(g->n * g->c * g->oh * g->ow) * (double)(g->window * g->window);
+    return (double)g->n * (double)g->c * (double)g->oh * (double)g->ow * (double)g->window *
+           (double)g->window;
 }
 
 static int describe_forward(const struct kit_params *params, struct kit_shape *ret)
@@ -334,8 +335,7 @@ static int reference_backward(struct kit_call *call, int output, const void *con
                 scale += fabs(share);
             }
         }
-        ret[i] =
-            (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window, .inexact = true};
+        ret[i] = (struct kit_cell){.value = sum, .scale = scale, .k = 2 * g->window * g->window};
     }
     return KIT_OK;
 }

@@ -2,9 +2,10 @@
  *
  * OpenMP reductions. The standard leaves open in which order the threads' partial results are combined, and
  * with a dynamic or guided schedule also which iterations a thread gets; with two threads two partial sums
- * commute, from three on the order shows. One run makes `rows` independent reductions of `n` values each,
- * every one a parallel region of its own: threads wake in another order each time, also where cores are busy
- * or there is one, so a form that can vary does so at every look.
+ * commute, from three on the order shows. A form that can vary should do so at every look, also on busy cores
+ * and on one, where the order in which threads wake is all that moves and tends to stay: so a run makes
+ * several parallel regions, of eight threads, since four have few orders and keep one for long, with several
+ * rows in each, since another order of few partial sums rounds to the same bits two times in three.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -13,9 +14,8 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
 
-/* Values that the critical and ordered forms add up before they meet. */
-#define CRITICAL_BLOCK 128
-#define ORDERED_BLOCK 256
+#define TOGETHER 8 /* rows reduced in one parallel region */
+#define BLOCK 32   /* values that the critical and ordered forms add up before they meet */
 
 enum { VALUES, RESULT };
 
@@ -81,28 +81,33 @@ static void release(struct kit_call *call)
 #define NAME(form) form##_s32
 #include "probes/cpu/reduce_kernels.h"
 
-/* One run of a form: its three kernels by dtype. */
-#define RUN(form)                                                                                            \
+/* One run of a form, by dtype, `together` rows at a time. */
+#define RUN_ROWS(form, type, together)                                                                       \
+    for (int64_t row = 0; row < r->rows; row += together) {                                                  \
+        form((const type *)buffers->data[VALUES] + row * r->n, (type *)buffers->data[RESULT] + row,          \
+             r->rows - row < together ? r->rows - row : together, r->n, call->threads);                      \
+    }
+#define RUN(form, together)                                                                                  \
     static int run_##form(struct kit_call *call, const struct kit_buffers *buffers)                          \
     {                                                                                                        \
         const struct reduction *r = call->state;                                                             \
         if (dtypes[r->dtype] == KIT_F32) {                                                                   \
-            form##_f32(buffers->data[VALUES], buffers->data[RESULT], r->rows, r->n, call->threads);          \
+            RUN_ROWS(form##_f32, float, together)                                                            \
         } else if (dtypes[r->dtype] == KIT_F64) {                                                            \
-            form##_f64(buffers->data[VALUES], buffers->data[RESULT], r->rows, r->n, call->threads);          \
+            RUN_ROWS(form##_f64, double, together)                                                           \
         } else {                                                                                             \
-            form##_s32(buffers->data[VALUES], buffers->data[RESULT], r->rows, r->n, call->threads);          \
+            RUN_ROWS(form##_s32, int32_t, together)                                                          \
         }                                                                                                    \
         return KIT_OK;                                                                                       \
     }
-RUN(sum_static)
-RUN(sum_dynamic)
-RUN(sum_guided)
-RUN(sum_atomic)
-RUN(sum_critical)
-RUN(sum_ordered)
-RUN(sum_tree)
-RUN(max)
+RUN(sum_static, TOGETHER)
+RUN(sum_dynamic, TOGETHER)
+RUN(sum_guided, TOGETHER)
+RUN(sum_atomic, TOGETHER)
+RUN(sum_critical, TOGETHER)
+RUN(sum_ordered, TOGETHER)
+RUN(sum_tree, r->rows)
+RUN(max, TOGETHER)
 
 static int reference_sum(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
                          size_t count, struct kit_cell *ret)
@@ -157,6 +162,6 @@ int main(void)
                                            &op_sum_atomic, &op_sum_critical, &op_sum_ordered,
                                            &op_sum_tree,   &op_max,          NULL};
     static const struct kit_program program = {
-        .name = "reduce", .backend = "cpu", .ops = ops, .default_threads = 4};
+        .name = "reduce", .backend = "cpu", .ops = ops, .default_threads = 8};
     return kit_main(&program);
 }

@@ -9,12 +9,14 @@ static void NAME(add_atomic)(const struct geometry *g, const int64_t *indices, c
 {
     const TYPE *from = src;
     TYPE *to = dst;
+    for (int64_t group = 0; group < g->groups; group++) {
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->groups * g->n; i++) {
-        const int64_t row = target_row(g, indices, i) * g->width;
-        for (int64_t j = 0; j < g->width; j++) {
+        for (int64_t i = group * g->n; i < (group + 1) * g->n; i++) {
+            const int64_t row = target_row(g, indices, i) * g->width;
+            for (int64_t j = 0; j < g->width; j++) {
 #pragma omp atomic
-            to[row + j] += from[i * g->width + j];
+                to[row + j] += from[i * g->width + j];
+            }
         }
     }
 }
@@ -37,11 +39,13 @@ static void NAME(add_sorted)(const struct geometry *g, const int64_t *starts, co
 static void NAME(count_atomic)(const struct geometry *g, const int64_t *indices, void *dst, int threads)
 {
     TYPE *to = dst;
+    for (int64_t group = 0; group < g->groups; group++) {
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->groups * g->n; i++) {
-        const int64_t row = target_row(g, indices, i);
+        for (int64_t i = group * g->n; i < (group + 1) * g->n; i++) {
+            const int64_t row = target_row(g, indices, i);
 #pragma omp atomic
-        to[row] += 1;
+            to[row] += 1;
+        }
     }
 }
 
@@ -50,12 +54,14 @@ static void NAME(put_atomic)(const struct geometry *g, const int64_t *indices, c
 {
     const TYPE *from = src;
     TYPE *to = dst;
+    for (int64_t group = 0; group < g->groups; group++) {
 #pragma omp parallel for schedule(static, CHUNK) num_threads(threads)
-    for (int64_t i = 0; i < g->groups * g->n; i++) {
-        const int64_t row = target_row(g, indices, i) * g->width;
-        for (int64_t j = 0; j < g->width; j++) {
+        for (int64_t i = group * g->n; i < (group + 1) * g->n; i++) {
+            const int64_t row = target_row(g, indices, i) * g->width;
+            for (int64_t j = 0; j < g->width; j++) {
 #pragma omp atomic write
-            to[row + j] = from[i * g->width + j];
+                to[row + j] = from[i * g->width + j];
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ static int nothing(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
-/* A decimal number from 1 to `most` that ends at *end. */
+/* A decimal number from `least` to `most` that ends at *end; -1: none. */
 static int64_t number(const char *text, int64_t least, int64_t most, const char **end)
 {
     int64_t value = 0;

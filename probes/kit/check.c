@@ -158,7 +158,7 @@ static int take_cell(struct worst *worst, const struct kit_request *request, enu
         take_ratio(worst, &worst->ratio, error, 0);
         return KIT_OK;
     }
-    if (request->arithmetic == KIT_DIRECT && request->set == KIT_EXACT && !cell->inexact) {
+    if (request->arithmetic == KIT_DIRECT && request->set == KIT_EXACT) {
         gamma_of(2, roundoff, &gamma);
         take_ratio(worst, &worst->ratio, error, c * gamma * fabsl(cell->value));
         return KIT_OK;

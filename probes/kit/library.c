@@ -16,7 +16,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-#define FLOAT_REGISTER "mxcsr"
+#define FLOAT_REGISTER /* MXCSR */
 #define FLOAT_DEFAULT 0x1f80u
 /* The low six bits are flags that any operation may raise. */
 static unsigned float_control(void)
@@ -24,7 +24,7 @@ static unsigned float_control(void)
     return _mm_getcsr() & ~0x3fu;
 }
 #elif defined(__aarch64__)
-#define FLOAT_REGISTER "fpcr"
+#define FLOAT_REGISTER /* FPCR */
 #define FLOAT_DEFAULT 0u
 static unsigned float_control(void)
 {
@@ -65,7 +65,7 @@ json_t *kit_float_change_since(size_t count)
         return NULL;
     }
     snprintf(value, sizeof(value), "0x%x", changes[count].value);
-    return json_pack("{s:s, s:s}", "after", changes[count].after, FLOAT_REGISTER, value);
+    return json_pack("{s:s, s:s}", "after", changes[count].after, "control", value);
 }
 
 json_t *kit_float_json(void)

@@ -10,9 +10,10 @@
 
 /* Looks at the register and keeps a note when it changed since the last look. */
 void kit_float_watch(const char *after);
-/* {"default": "0x1f80", "changes": [{"after", "mxcsr"}]}, or NULL where the register is not known. Owned. */
+/* {"default": "0x1f80", "changes": [{"after", "control"}]}, control the value of MXCSR (x86-64) or FPCR
+ * (arm64); NULL where the register is not known. Owned. */
 json_t *kit_float_json(void);
-/* The change noted since `count` changes were known, as {"after", "mxcsr"}; NULL: none. Owned. */
+/* The change noted since `count` changes were known, a row of the above; NULL: none. Owned. */
 json_t *kit_float_change_since(size_t count);
 size_t kit_float_changes(void);
 

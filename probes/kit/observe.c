@@ -156,7 +156,7 @@ static int take_different(struct observation *o, struct watched *output, int run
     if (gather(o, output, operands->work[output->index].data, operands->dense, &length)) {
         return KIT_FAILED;
     }
-    const int number = kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
+    kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
     if (is_new && output->tally.count <= MAX_EXPLAINED) {
         struct kit_difference difference;
         if (gather(o, output, operands->first[output->index], operands->dense_other, &length)) {
@@ -166,8 +166,7 @@ static int take_different(struct observation *o, struct watched *output, int run
                     &difference);
         kit_difference_merge(&output->tally.worst, &difference);
     }
-    /* same digested bytes, other native ones: then something outside moved */
-    return number == 0 ? check_outside(o, output, operands->work[output->index].data) : KIT_OK;
+    return check_outside(o, output, operands->work[output->index].data);
 }
 
 static int take_outputs(struct observation *o, int run)

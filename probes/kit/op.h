@@ -91,13 +91,13 @@ struct kit_prepared {
  *   transform, reduced  c * gamma_k * max(scale)    over the checked cells (normwise)
  *   direct, set exact   c * gamma_2 * |value|       sums are exact, so only a final rounding may remain
  *   none                0                           the value itself
+ * An operation whose terms themselves round (a share of 1/9, a scaled square) is not direct: its sums are not
+ * exact in set exact.
  * Integer outputs have u = 0: they must be equal. k u must stay below 1/2. */
 struct kit_cell {
     long double value;
     long double scale;
     int64_t k;
-    bool inexact; /* terms round also in set exact (a division by 9): the bound of the other sets holds there
-                   */
 };
 
 struct kit_backend;
@@ -185,5 +185,7 @@ int kit_main(const struct kit_program *program);
 void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol);
 /* Path of the file that defines `address`, into ret. */
 void kit_path_of(const void *address, char *ret, size_t size);
+/* The OpenMP runtime that defines `address`; for a library that brings its own. */
+void kit_openmp_at(const void *address, struct kit_library *ret);
 
 #endif

@@ -30,7 +30,7 @@ void kit_triangle_init(struct kit_triangle *triangle, enum kit_dtype dtype, cons
 void kit_triangle_free(struct kit_triangle *triangle);
 /* Solves T x = b: x[n], and scale[n] = M(T)^-1 |T||x| with M the comparison matrix: substitution in whatever
  * order errs by at most gamma_n times that, to first order (Higham, Accuracy and Stability of Numerical
- * Algorithms, 2nd ed., theorems 8.5 and 8.10). */
+ * Algorithms, 2nd ed., theorem 8.5, with |T^-1| <= M(T)^-1 of section 8.3). */
 void kit_triangle_solve(const struct kit_triangle *triangle, const long double *b, long double *ret_x,
                         long double *ret_scale);
 

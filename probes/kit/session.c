@@ -224,7 +224,8 @@ static void add_facts(struct kit_session *session, json_t *observation)
         kit_float_watch("first run");
         json_t *const change = kit_float_change_since(known);
         if (change) {
-            json_object_set_new(observation, "float_environment", change);
+            json_object_set(observation, "float_control", json_object_get(change, "control"));
+            json_decref(change);
         }
     }
 }

@@ -80,12 +80,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
     return holds;
 }
 
-bool kit_openmp_library(struct kit_library *ret)
+void kit_openmp_at(const void *address, struct kit_library *ret)
 {
-    void *const address = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    if (!address) {
-        return false;
-    }
     struct build_id id = {.inside = (uintptr_t)address};
     *ret = (struct kit_library){.role = "openmp"};
     kit_path_of(address, ret->path, sizeof(ret->path));
@@ -98,5 +94,13 @@ bool kit_openmp_library(struct kit_library *ret)
     if (id.text[0]) { /* the file's version says little: libgomp has been 1.0.0 for ever */
         snprintf(ret->config, sizeof(ret->config), "build-id %s", id.text);
     }
-    return true;
+}
+
+bool kit_openmp_library(struct kit_library *ret)
+{
+    const void *const address = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (address) {
+        kit_openmp_at(address, ret);
+    }
+    return address != NULL;
 }

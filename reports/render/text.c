@@ -146,9 +146,9 @@ static void put_float_environment(const struct dp_sheet *sheet)
     const json_t *changes = json_object_get(json_object_get(environment, "float_environment"), "changes");
     for (size_t i = 0; i < json_array_size(changes); i++) {
         const json_t *change = json_array_get(changes, i);
-        char *line = dp_printf("the floating-point environment changed after %s in %s (mxcsr %s)",
+        char *line = dp_printf("the floating-point environment changed after %s in %s (control register %s)",
                                dp_json_string(change, "after", ""), dp_json_string(change, "program", ""),
-                               dp_json_string(change, "mxcsr", ""));
+                               dp_json_string(change, "control", ""));
         put_labelled(sheet, "note", line);
         free(line);
     }

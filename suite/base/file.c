@@ -121,28 +121,59 @@ static int write_renamed(const char *path, const struct stat *old, const char *b
     return rc;
 }
 
+/* The standard descriptor that is open on this very file, -1: none. Renaming over such a file would leave the
+ * descriptor with one that has no name any more, and what was printed there would be lost. */
+static int standard_descriptor(const struct stat *file)
+{
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat own;
+        if (fstat(fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+bool dp_file_is_stdout(const char *path)
+{
+    struct stat file;
+    return strcmp(path, "-") == 0 || (stat(path, &file) == 0 && standard_descriptor(&file) == STDOUT_FILENO);
+}
+
+/* A regular file, or one that is not there yet. */
+static int write_whole(const char *path, const char *bytes, size_t length)
+{
+    char *name = follow_links(path);
+    struct stat old;
+    int rc = -1;
+    if (name && stat(name, &old) != 0) {
+        rc = errno == ENOENT ? write_renamed(name, NULL, bytes, length) : -1;
+    } else if (name) {
+        /* A file that we may not write is not replaced either, though the folder would allow it. */
+        rc = access(name, W_OK) == 0 ? write_renamed(name, &old, bytes, length) : -1;
+    }
+    const int saved = errno;
+    free(name);
+    errno = saved;
+    return rc;
+}
+
 int dp_file_write(const char *path, const char *bytes, size_t length, struct dp_err *err)
 {
     if (strcmp(path, "-") == 0) {
         return write_all(STDOUT_FILENO, bytes, length) == 0 ? 0 : fail(err, "standard output");
     }
-    char *name = follow_links(path);
-    if (!name) {
-        return fail(err, path);
-    }
-    struct stat old;
+    struct stat file;
+    const bool there = stat(path, &file) == 0;
+    const int standard = there ? standard_descriptor(&file) : -1;
     int rc;
-    if (stat(name, &old) != 0) {
-        rc = errno == ENOENT ? write_renamed(name, NULL, bytes, length) : -1;
-    } else if (S_ISREG(old.st_mode)) {
-        /* A file that we may not write is not replaced either, though the folder would allow it. */
-        rc = access(name, W_OK) == 0 ? write_renamed(name, &old, bytes, length) : -1;
+    if (standard >= 0) {
+        rc = write_all(standard, bytes, length);
+    } else if (there && !S_ISREG(file.st_mode)) {
+        /* By the name as it was given: what a link in /proc stands for has no other. */
+        rc = write_in_place(path, bytes, length);
     } else {
-        rc = write_in_place(name, bytes, length);
+        rc = write_whole(path, bytes, length);
     }
-    if (rc != 0) {
-        fail(err, path);
-    }
-    free(name);
-    return rc == 0 ? 0 : -1;
+    return rc == 0 ? 0 : fail(err, path);
 }

@@ -23,9 +23,11 @@ json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err);
 char *dp_json_canonical(const json_t *value, size_t *ret_length, struct dp_err *err);
 
 /* Writes `length` bytes to `path`: a regular file under a temporary name in the same folder, fsync, rename
- * (symbolic links followed); a device or pipe in place; "-" is standard output. Code 2 when it cannot be
- * written. */
+ * (symbolic links followed); a device or pipe in place; what standard output or error is already, through
+ * that descriptor; "-" is standard output. Code 2 when it cannot be written. */
 int dp_file_write(const char *path, const char *bytes, size_t length, struct dp_err *err);
+/* Is the path "-" or another name of what standard output is (/dev/stdout, the file it was redirected to)? */
+bool dp_file_is_stdout(const char *path);
 /* The text that a report or other document has on disk: indented by 2, members sorted, a newline at the end.
  */
 int dp_json_write(const char *path, const json_t *value, struct dp_err *err);

@@ -116,6 +116,9 @@ static int store_number(const struct dp_option *option, const char *value, struc
     if (rc != 0) {
         return dp_err_prefix(err, "option '--%s'", option->name);
     }
+    if (option->kind == DP_OPTION_DURATION && number == 0) { /* no budget and no time: nobody means that */
+        return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' must be above 0", option->name);
+    }
     *(int64_t *)option->target = number;
     return 0;
 }

@@ -13,13 +13,12 @@
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/plan/catalogue.h"
+#include "suite/plan/selector.h"
 #include "suite/run/environment.h"
 #include "suite/run/runner.h"
 
 #define HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
 #define LINE_LIMIT ((size_t)1 << 16)
-
-static const char *const known_backends[] = {"cpu", "cuda", "mpi", "python"};
 
 struct findings {
     json_t *ready;     /* backend -> number of programs that answered */
@@ -58,13 +57,13 @@ static void print_host(void)
 static void print_backends(const struct findings *findings)
 {
     fputs("backends  ", stdout);
-    for (size_t i = 0; i < sizeof(known_backends) / sizeof(known_backends[0]); i++) {
-        const json_int_t count = dp_json_int(findings->ready, known_backends[i], 0);
+    for (size_t i = 0; dp_backends[i]; i++) {
+        const json_int_t count = dp_json_int(findings->ready, dp_backends[i], 0);
         if (count > 0) {
-            printf("%s %s: %lld program%s", i ? "," : "", known_backends[i], (long long)count,
+            printf("%s %s: %lld program%s", i ? "," : "", dp_backends[i], (long long)count,
                    count == 1 ? "" : "s");
         } else {
-            printf("%s %s: none", i ? "," : "", known_backends[i]);
+            printf("%s %s: none", i ? "," : "", dp_backends[i]);
         }
     }
     putchar('\n');
@@ -115,7 +114,8 @@ int cmd_doctor(int argc, char **argv)
         .summary =
             "Says in five lines which backends and probe programs can run here, which library files would be "
             "measured, and why not where not.",
-        .details = "exit codes: 0 something can run, 65 bad catalogue, 77 nothing can run\n",
+        .details = "exit codes: 0 something can run, 2 no probes installed, 64 usage, 65 bad catalogue, 77 "
+                   "nothing can run\n",
     };
     struct dp_strings operands = {0};
     struct dp_catalogue catalogue = {0};

@@ -3,6 +3,7 @@
  * detprobe run: plan, run, judge, confirm, report. The order of those five is this file; what each means is
  * elsewhere.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "suite/command/terminal.h"
 #include "suite/judge/judge.h"
 #include "suite/plan/plan.h"
+#include "suite/plan/selector.h"
 #include "suite/run/environment.h"
 #include "suite/run/runlog.h"
 #include "suite/run/runner.h"
@@ -128,28 +130,47 @@ static void split_axes(const struct dp_strings *given, struct dp_strings *ret, c
     }
 }
 
+static int check_backends(const struct dp_strings *names, struct dp_err *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        size_t k = 0;
+        while (dp_backends[k] && strcmp(names->items[i], dp_backends[k]) != 0) {
+            k++;
+        }
+        if (!dp_backends[k]) {
+            return dp_err_set(err, DP_EXIT_USAGE,
+                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
+                              names->items[i]);
+        }
+    }
+    return 0;
+}
+
 static int check_options(struct run_options *o, struct dp_err *err)
 {
-    static const char *const backends[] = {"cpu", "cuda", "mpi", "python"};
-    const size_t count = sizeof(backends) / sizeof(backends[0]);
     if (o->all && o->plan.include.count > 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
     }
-    if (o->resume &&
-        (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0)) {
-        return dp_err_set(err, DP_EXIT_USAGE,
-                          "'--resume' takes cases and axes from the log, drop the others");
+    if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
+                      o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
+                      o->plan.budget_ns > 0)) {
+        return dp_err_set(
+            err, DP_EXIT_USAGE,
+            "'--resume' takes cases, axes, level, seeds, runs and budget from the log, drop the "
+            "others");
     }
-    for (size_t i = 0; i < o->require.count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < count; k++) {
-            known = known || strcmp(o->require.items[i], backends[k]) == 0;
-        }
-        if (!known) {
-            return dp_err_set(err, DP_EXIT_USAGE,
-                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
-                              o->require.items[i]);
-        }
+    o->plan.level = o->plan.level ? o->plan.level : "default";
+    o->seed = o->seed >= 0 ? o->seed : 1;
+    struct stat status;
+    if (o->output && !o->output[0]) {
+        return dp_err_set(err, DP_EXIT_USAGE, "option '--output' needs the name of a file");
+    }
+    if (o->output && stat(o->output, &status) == 0 && S_ISDIR(status.st_mode)) {
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': it is a folder, name a file in it",
+                          o->output);
+    }
+    if (check_backends(&o->require, err) != 0) {
+        return -1;
     }
     o->plan.seed = (uint64_t)o->seed;
     o->plan.seeds = (int)o->seeds;
@@ -159,15 +180,18 @@ static int check_options(struct run_options *o, struct dp_err *err)
     return 0;
 }
 
+/* Is the report written as a file of its own, under a temporary name that is then renamed? */
+static bool is_whole_file(const char *output)
+{
+    struct stat status;
+    return !dp_file_is_stdout(output) && (stat(output, &status) != 0 || S_ISREG(status.st_mode));
+}
+
 /* A log belongs beside a regular file only: never /dev/null.log.jsonl, nothing beside a pipe or standard
  * output. */
 static char *log_path(const char *output)
 {
-    struct stat status;
-    if (!output || strcmp(output, "-") == 0 || (stat(output, &status) == 0 && !S_ISREG(status.st_mode))) {
-        return NULL;
-    }
-    return dp_printf("%s.log.jsonl", output);
+    return output && is_whole_file(output) ? dp_printf("%s.log.jsonl", output) : NULL;
 }
 
 /* The report of a resumed run goes where the killed one's would have gone. */
@@ -247,10 +271,11 @@ static void let_threads_sleep(void)
     setenv("OMP_WAIT_POLICY", "passive", /* overwrite= */ 0);
 }
 
-/* A signal that comes between two passes waits for the next one, or for the end: it never costs the report.
- */
+/* A signal that comes between two passes waits for the next one, or for the end: it never costs the report. A
+ * file that grows beyond `ulimit -f` is a failed write. */
 static void hold_signals(void)
 {
+    signal(SIGXFSZ, SIG_IGN);
     sigset_t stops;
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
@@ -319,7 +344,7 @@ static int make_report(struct run *run, struct dp_err *err)
     char finished[21], host[256] = "";
     dp_utc_now(finished);
     gethostname(host, sizeof(host) - 1);
-    json_t *environment = dp_environment(run->answers.hellos), *plan = dp_plan_describe(&run->plan);
+    json_t *environment = dp_environment(&run->plan, &run->answers), *plan = dp_plan_describe(&run->plan);
     char *host_name = dp_printable(host, strlen(host));
     json_t *measurements = json_pack(
         "{ss ss sf ss s{si ss} sb si sO}", "started", run->started, "finished", finished, "seconds",
@@ -339,19 +364,56 @@ static int make_report(struct run *run, struct dp_err *err)
     return run->report ? 0 : -1;
 }
 
+/* A report that this program would not read back is not passed off as one; what it holds is still delivered.
+ */
+static void check_own_report(struct run *run)
+{
+    struct dp_err err = {0};
+    if (dp_report_check(run->report, &err) != 0) {
+        fprintf(stderr, "detprobe: the report is not valid: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+}
+
 static int print_report(const struct run *run, struct dp_err *err)
 {
     const struct run_options *o = &run->options;
     if (o->quiet && !o->json) {
         char *sentence = dp_report_sentence(run->report);
-        puts(sentence);
+        const bool good = puts(sentence) >= 0 && fflush(stdout) == 0;
         free(sentence);
-        return 0;
+        return good ? 0
+                    : dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write to standard output: %s",
+                                 strerror(errno));
     }
     return dp_terminal_print(run->report, o->json ? "json" : "text", o->colour, o->verbose, err);
 }
 
-/* Both the table and the file, even if one of them fails: nothing is lost. */
+/* Signals end us again, at once: no terminal is held up by a pipe that nobody reads. One that came since the
+ * last pass found a run that was over. */
+static void release_signals(void)
+{
+    sigset_t stops;
+    const struct timespec now = {0};
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    while (sigtimedwait(&stops, NULL, &now) > 0) {
+    }
+    sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
+static void write_report(struct run *run)
+{
+    struct dp_err err = {0};
+    if (dp_json_write(run->options.output, run->report, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
+}
+
+/* Both the table and the file, even if one of them fails: nothing is lost. A file comes first, since a reader
+ * of the table may go away and take us with it; a pipe comes last, since it may have no reader yet. */
 static int deliver(struct run *run)
 {
     struct dp_err err = {0};
@@ -361,14 +423,18 @@ static int deliver(struct run *run)
         run->verdict.report_lost = true;
     }
     run->log = NULL;
-    const bool same_place = output && strcmp(output, "-") == 0;
-    if (!same_place && print_report(run, &err) != 0) {
+    check_own_report(run);
+    const bool whole = output && is_whole_file(output);
+    if (whole) {
+        write_report(run);
+    }
+    release_signals();
+    if (!(output && dp_file_is_stdout(output)) && print_report(run, &err) != 0) {
         fprintf(stderr, "detprobe: %s\n", err.text);
         run->verdict.report_lost = true;
     }
-    if (output && dp_json_write(output, run->report, &err) != 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        run->verdict.report_lost = true;
+    if (output && !whole) {
+        write_report(run);
     }
     return dp_exit_code(&run->verdict);
 }
@@ -398,11 +464,11 @@ static int run_all(struct run *run, struct dp_err *err)
         print_dry_run(&run->plan);
         return DP_EXIT_OK;
     }
+    hold_signals();
     if (open_log(run, err) != 0) {
         return err->code;
     }
     let_threads_sleep();
-    hold_signals();
     dp_utc_now(run->started);
     run->started_ns = dp_now_ns();
     dp_progress_start(&run->progress, run->options.quiet, run->options.verbose);
@@ -439,8 +505,8 @@ static void run_free(struct run *run)
 
 int cmd_run(int argc, char **argv)
 {
-    struct run run = {.options = {.plan = {.level = "default", .fresh = -1},
-                                  .seed = 1,
+    struct run run = {.options = {.plan = {.fresh = -1},
+                                  .seed = -1,
                                   .fresh = -1,
                                   .jobs = 1,
                                   .timeout_ns = INT64_C(120) * 1000000000,

@@ -10,7 +10,7 @@
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
 
-const struct dp_axis dp_axes[DP_AXIS_COUNT] = {
+const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
     {"repeat", true},      {"fresh", true},    {"poison", true},  {"busy", true},
     {"concurrency", true}, {"threads", false}, {"batch", false},  {"align", true},
     {"algorithm", false},  {"isa", false},     {"device", false},
@@ -89,11 +89,14 @@ static bool same_inputs(const struct dp_fact *a, const struct dp_fact *b)
     return a->request->seed_index == b->request->seed_index && strcmp(a->request->set, b->request->set) == 0;
 }
 
+/* Of the same round: a retest that were held against the first pass would confirm one odd process every time.
+ */
 const struct dp_fact *dp_base_of(const struct dp_view *view, const struct dp_fact *fact)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *base = view->facts[i];
-        if (dp_fact_is_base(base) && base->kind == DP_FACT_OBSERVATION && same_inputs(base, fact)) {
+        if (base->request->retest == fact->request->retest && strcmp(base->request->axis, "repeat") == 0 &&
+            base->kind == DP_FACT_OBSERVATION && same_inputs(base, fact)) {
             return base;
         }
     }
@@ -116,6 +119,14 @@ static const json_t *output_named(const json_t *outputs, const char *name)
     return NULL;
 }
 
+/* The same bytes as another type or in another shape are another result. */
+static bool same_output(const json_t *a, const json_t *b)
+{
+    return strcmp(first_digest(a), first_digest(b)) == 0 &&
+           strcmp(dp_json_string(a, "dtype", ""), dp_json_string(b, "dtype", "")) == 0 &&
+           json_equal(json_object_get(a, "shape"), json_object_get(b, "shape"));
+}
+
 bool dp_same_bits(const struct dp_fact *a, const struct dp_fact *b)
 {
     const json_t *left = json_object_get(a->answer, "outputs");
@@ -126,7 +137,7 @@ bool dp_same_bits(const struct dp_fact *a, const struct dp_fact *b)
     for (size_t i = 0; i < json_array_size(left); i++) {
         const json_t *output = json_array_get(left, i);
         const json_t *other = output_named(right, dp_json_string(output, "name", ""));
-        if (!other || strcmp(first_digest(output), first_digest(other)) != 0) {
+        if (!other || !same_output(output, other)) {
             return false;
         }
     }
@@ -191,7 +202,8 @@ struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int 
             continue;
         }
         const struct dp_fact *base = with_base ? dp_base_of(view, fact) : NULL;
-        if (base && base != fact && base->distinct == 1) {
+        const bool alone = strcmp(fact->request->axis, axis) == 0; /* else another axis moved it as well */
+        if (base && base != fact && base->distinct == 1 && alone) {
             compare(base, fact, &moved);
         }
         for (size_t j = 0; j < i && !with_base; j++) {

@@ -184,12 +184,6 @@ static void draw(const struct dp_view *view, const struct outcome *outcome, stru
     }
 }
 
-static int compare_views(const void *left, const void *right)
-{
-    const struct dp_view *const *a = left, *const *b = right;
-    return strcmp((*a)->item->id, (*b)->item->id);
-}
-
 void dp_controls_judge(const struct dp_facts *facts, const struct dp_plan *plan, struct dp_controls *ret)
 {
     const struct dp_view **views = dp_alloc(plan->case_count + 1, sizeof(*views));
@@ -201,7 +195,7 @@ void dp_controls_judge(const struct dp_facts *facts, const struct dp_plan *plan,
             views[view_count++] = &facts->views[i];
         }
     }
-    qsort(views, view_count, sizeof(*views), compare_views);
+    qsort(views, view_count, sizeof(*views), dp_view_compare);
     for (size_t i = 0; i < view_count; i++) {
         struct outcome outcome = judge_control(views[i]);
         if (outcome.observed != DP_SKIPPED || backend_ran(facts, plan, views[i]->item->backend)) {

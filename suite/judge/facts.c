@@ -216,6 +216,12 @@ void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers,
     }
 }
 
+int dp_view_compare(const void *left, const void *right)
+{
+    const struct dp_view *const *a = left, *const *b = right;
+    return strcmp((*a)->item->id, (*b)->item->id);
+}
+
 void dp_facts_free(struct dp_facts *facts)
 {
     free(facts->items);

@@ -50,15 +50,17 @@ struct dp_facts {
 
 void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers, struct dp_facts *ret);
 void dp_facts_free(struct dp_facts *facts);
+/* For qsort over pointers to views: by case id, the order of the report. */
+int dp_view_compare(const void *left, const void *right);
 
 /* An axis as the design's table names it: its place there, and whether its bits are compared with the base
  * setting's (else its settings are compared among themselves). */
-struct dp_axis {
+struct dp_compared_axis {
     const char *name;
     bool with_base;
 };
 #define DP_AXIS_COUNT 11
-extern const struct dp_axis dp_axes[DP_AXIS_COUNT];
+extern const struct dp_compared_axis dp_axes[DP_AXIS_COUNT];
 
 /* Is `axis` a factor of the request's axis ("threads" of "threads*repeat")? */
 bool dp_request_varies(const struct dp_request *request, const char *axis);

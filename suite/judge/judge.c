@@ -41,12 +41,6 @@ static void judge_case(const struct dp_view *view, const struct dp_controls *con
     free(found.reason);
 }
 
-static int compare_views(const void *left, const void *right)
-{
-    const struct dp_view *const *a = left, *const *b = right;
-    return strcmp((*a)->item->id, (*b)->item->id);
-}
-
 void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int confirmed_rounds,
               struct dp_judged *ret)
 {
@@ -66,7 +60,7 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
             views[count++] = &facts.views[i];
         }
     }
-    qsort(views, count, sizeof(*views), compare_views);
+    qsort(views, count, sizeof(*views), dp_view_compare);
     for (size_t i = 0; i < count; i++) {
         judge_case(views[i], &controls, confirmed_rounds, ret);
     }

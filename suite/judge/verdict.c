@@ -123,12 +123,6 @@ static struct shown show(const struct dp_view *view, int round)
             show_axis(view, dp_axes[i].name, round, &shown);
         }
     }
-    /* A retest at the base setting runs in a process of its own: other bits there are a `fresh` difference.
-     */
-    if (round > 0 && dp_case_covers(view->item, "fresh")) {
-        const struct dp_moved moved = dp_axis_moved(view, "repeat", round);
-        shown.fresh = shown.fresh || moved.moved;
-    }
     return shown;
 }
 
@@ -206,28 +200,41 @@ void dp_found_untested(struct dp_found *found, const char *format, ...)
     found->suspect = false;
 }
 
-/* A finding counts when a new process shows the same kind of it again. */
+/* varies or repeats: what is left where nothing is wrong. */
+static void settle_bits(const struct shown *shown, struct dp_found *found)
+{
+    settle(found, DP_REPEATS, NULL);
+    if (varied(shown)) {
+        settle_varies(shown, found);
+    }
+}
+
+/* A finding counts when a new process shows the same kind of it again. What was wrong once and only
+ * differed afterwards still breaks its guarantee. */
 static void confirm(const struct dp_view *view, int rounds, const struct shown *first, struct dp_found *found)
 {
-    const bool broken = found->status && strcmp(found->status, "broken") == 0;
-    bool again = false, missing = false;
-    for (int round = 1; round <= rounds && !again; round++) {
+    bool wrong = false, broken = false, missing = false;
+    for (int round = 1; round <= rounds; round++) {
         const struct shown shown = show(view, round);
         missing = missing || shown.missing;
-        again = first->wrong ? shown.wrong : broken && (varied(&shown) || shown.moved);
+        wrong = wrong || shown.wrong;
+        broken = broken || varied(&shown) || shown.moved;
     }
-    if (again) {
+    broken = broken && strcmp(found->status, "broken") == 0;
+    if (first->wrong ? wrong : broken) {
         return;
     }
     if (missing) {
         dp_found_untested(found, "interrupted");
-    } else if (rounds >= DP_RETEST_ROUNDS) {
-        dp_found_untested(found, "a difference was seen once and not again in %d new processes", rounds);
-        found->unconfirmed = true;
-    } else {
+    } else if (rounds < DP_RETEST_ROUNDS) {
         dp_found_untested(found, "a difference was seen and not yet again in a new process");
         found->unconfirmed = true;
         found->suspect = true;
+    } else if (broken) {
+        settle_bits(first, found);
+    } else {
+        dp_found_untested(found, "a difference was seen once and not again in %d new processes", rounds);
+        found->unconfirmed = true;
     }
 }
 
@@ -242,8 +249,8 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
     if (first.wrong) {
         ret->observed = DP_WRONG;
         dp_round_is_wrong(view, 0, &ret->reason);
-    } else if (varied(&first)) {
-        settle_varies(&first, ret);
+    } else {
+        settle_bits(&first, ret);
     }
     if (first.wrong || strcmp(ret->status, "broken") == 0) {
         confirm(view, rounds, &first, ret);

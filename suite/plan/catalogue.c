@@ -203,7 +203,9 @@ static int add_case(struct loader *loader, json_t *item, struct dp_program *prog
         return dp_err_set(loader->err, DP_EXIT_DATA, "case '%.120s' stands in '%.200s' and in '%.200s'", id,
                           origin, path);
     }
-    json_object_set_new(loader->origins, id, json_string(path));
+    char *shown = dp_printable(path, strlen(path)); /* a path need not be UTF-8 */
+    json_object_set_new(loader->origins, id, json_string(shown));
+    free(shown);
     const char *family = strchr(id, '/') + 1;
     catalogue->cases[catalogue->case_count++] = (struct dp_case){
         .id = id,
@@ -238,13 +240,24 @@ static int add_cases(struct loader *loader, const json_t *file, const char *fold
     return rc;
 }
 
+/* Nothing but a file: a pipe of that name would never end. A name that leads nowhere is told by the open. */
+static json_t *load_plain(const char *path, struct dp_err *err)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': it is not a regular file", path);
+        return NULL;
+    }
+    return dp_json_load(path, FILE_LIMIT, err);
+}
+
 static int load_file(struct loader *loader, const char *folder, const char *name, bool builtin)
 {
     if (loader->file_count++ == FILE_COUNT_MAX) {
         return dp_err_set(loader->err, DP_EXIT_DATA, "more than %d catalogue files", FILE_COUNT_MAX);
     }
     char *path = dp_printf("%s/%s", folder, name);
-    json_t *file = dp_json_load(path, FILE_LIMIT, loader->err);
+    json_t *file = load_plain(path, loader->err);
     int rc = file ? add_cases(loader, file, folder, path, builtin) : -1;
     if (rc == 0) {
         char *text = json_dumps(file, JSON_COMPACT);
@@ -299,6 +312,18 @@ static int load_builtin(struct loader *loader)
     return rc;
 }
 
+/* Program names are made of the folder's; they are keys of JSON objects and stand on terminals. */
+static int check_folder_name(const char *folder, struct dp_err *err)
+{
+    char *shown = dp_printable(folder, strlen(folder));
+    const bool good = strcmp(shown, folder) == 0;
+    free(shown);
+    return good ? 0
+                : dp_err_set(err, DP_EXIT_DATA,
+                             "probe folder '%.300s' of DETPROBE_PROBE_PATH: its name is not printable UTF-8",
+                             folder);
+}
+
 /* Absolute, so that a program keeps its path whatever becomes of the working directory. */
 static int load_third_party(struct loader *loader, const char *probe_path)
 {
@@ -310,10 +335,13 @@ static int load_third_party(struct loader *loader, const char *probe_path)
             continue;
         }
         char *real = realpath(folder, NULL);
-        rc = real ? load_folder(loader, real, /* builtin= */ false)
+        rc = real ? check_folder_name(real, loader->err)
                   : dp_err_set(loader->err, DP_EXIT_DATA,
                                "cannot open probe folder '%.300s' of DETPROBE_PROBE_PATH: %s", folder,
                                strerror(errno));
+        if (rc == 0) {
+            rc = load_folder(loader, real, /* builtin= */ false);
+        }
         free(real);
     }
     free(copy);

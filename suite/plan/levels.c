@@ -9,7 +9,7 @@
 #include "suite/base/text.h"
 #include "suite/plan/levels.h"
 
-/* The base fills new memory with 0xa5, so these are the other patterns. */
+/* The base fills outputs and workspace with 0xa5, so these are the other patterns. */
 static const char *const poison_quick[] = {"nan", NULL};
 static const char *const poison_all[] = {"0x5a", "nan", NULL};
 static const char *const threads_quick[] = {"1", "2", "4", NULL};

@@ -86,6 +86,11 @@ int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struc
     if (choose_axes(options, &scheme, err) != 0) {
         return -1;
     }
+    for (size_t i = 0; i < options->axes.count && options->fresh == 0; i++) {
+        if (strcmp(options->axes.items[i], "fresh") == 0) {
+            return dp_err_set(err, DP_EXIT_USAGE, "axis 'fresh' needs a new process, '--fresh 0' makes none");
+        }
+    }
     scheme.fresh = has_fresh(&scheme) ? scheme.fresh : 0;
     *ret = scheme;
     return 0;

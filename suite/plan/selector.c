@@ -9,13 +9,13 @@
 #include "suite/base/text.h"
 #include "suite/plan/selector.h"
 
-static const char *const backends[] = {"cpu", "cuda", "mpi", "python"};
-#define BACKEND_COUNT (sizeof(backends) / sizeof(backends[0]))
+const char *const dp_backends[] = {"cpu", "cuda", "mpi", "python", NULL};
+#define BACKEND_COUNT (sizeof(dp_backends) / sizeof(dp_backends[0]) - 1)
 
 static bool is_known_backend(const char *selector)
 {
     for (size_t i = 0; i < BACKEND_COUNT; i++) {
-        if (selector[0] == '@' && strcmp(selector + 1, backends[i]) == 0) {
+        if (selector[0] == '@' && strcmp(selector + 1, dp_backends[i]) == 0) {
             return true;
         }
     }
@@ -49,7 +49,7 @@ static struct words selectable_words(const struct dp_catalogue *catalogue, bool 
 {
     struct words words = {0};
     for (size_t b = 0; tags && b < BACKEND_COUNT; b++) {
-        add_word(&words, dp_printf("@%s", backends[b]));
+        add_word(&words, dp_printf("@%s", dp_backends[b]));
     }
     for (size_t i = 0; i < catalogue->case_count; i++) {
         const struct dp_case *item = &catalogue->cases[i];

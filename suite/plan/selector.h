@@ -8,6 +8,9 @@
 #include "suite/base/options.h"
 #include "suite/plan/catalogue.h"
 
+/* Backends whose tags are known on every machine, ended by NULL. */
+extern const char *const dp_backends[];
+
 /* Marks in ret_chosen[case_count] the cases that `include` (none: all) names and `exclude` does not. Controls
  * are never chosen. A selector that matches nothing is code 64 with a suggestion; the known backend tags @cpu
  * @cuda @mpi

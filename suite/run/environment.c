@@ -68,10 +68,35 @@ static json_t *sorted(json_t *array, int (*compare)(const void *, const void *))
     return result;
 }
 
-/* Changes of the floating-point control register, named with the program in which they were seen. */
-static json_t *float_environment(json_t *hellos)
+static int compare_texts(const void *left, const void *right)
 {
-    json_t *changes = json_array(), *standard = NULL;
+    char *a = json_dumps(*(json_t *const *)left, JSON_SORT_KEYS);
+    char *b = json_dumps(*(json_t *const *)right, JSON_SORT_KEYS);
+    const int order = strcmp(a ? a : "", b ? b : "");
+    free(a);
+    free(b);
+    return order;
+}
+
+/* Adds a row unless one like it stands there: every fresh process of a program tells the same. */
+static void add_once(json_t *rows, json_t *row)
+{
+    size_t i;
+    json_t *known;
+    json_array_foreach(rows, i, known)
+    {
+        if (json_equal(known, row)) {
+            json_decref(row);
+            return;
+        }
+    }
+    json_array_append_new(rows, row);
+}
+
+/* What programs said of the floating-point control register when they had opened their libraries. */
+static const json_t *add_openings(json_t *hellos, json_t *rows)
+{
+    const json_t *standard = NULL;
     const char *program;
     json_t *hello;
     json_object_foreach(hellos, program, hello)
@@ -79,52 +104,57 @@ static json_t *float_environment(json_t *hellos)
         const json_t *seen = json_object_get(hello, "float_environment");
         size_t i;
         json_t *change;
-        if (seen && !standard) {
-            standard = json_object_get(seen, "default");
-        }
+        standard = standard ? standard : json_object_get(seen, "default");
         json_array_foreach(json_object_get(seen, "changes"), i, change)
         {
             json_t *row = json_deep_copy(change);
             json_object_set_new(row, "program", json_string(program));
-            json_array_append_new(changes, row);
+            add_once(rows, row);
         }
     }
+    return standard;
+}
+
+/* ... and what they found changed after their first run. */
+static void add_first_runs(const struct dp_plan *plan, const struct dp_answers *answers, json_t *rows)
+{
+    for (size_t i = 0; i < answers->count && i < plan->request_count; i++) {
+        json_t *control = json_object_get(answers->items[i], "float_control");
+        if (control) {
+            const struct dp_case *item = plan->cases[plan->requests[i].case_index];
+            add_once(rows, json_pack("{sssssO}", "program", item->program->name, "after", "first run",
+                                     "control", control));
+        }
+    }
+}
+
+static json_t *float_environment(const struct dp_plan *plan, const struct dp_answers *answers)
+{
+    json_t *rows = json_array();
+    const json_t *standard = add_openings(answers->hellos, rows);
+    add_first_runs(plan, answers, rows);
     if (!standard) {
-        json_decref(changes);
+        json_decref(rows);
         return NULL;
     }
-    return json_pack("{sOso}", "default", standard, "changes", changes);
+    return json_pack("{ssso}", "default", json_string_value(standard), "changes",
+                     sorted(rows, compare_texts));
 }
 
-/* Programs of one backend speak of the same device. */
-static bool holds(const json_t *array, const json_t *wanted)
-{
-    size_t i;
-    const json_t *item;
-    json_array_foreach(array, i, item)
-    {
-        if (json_equal(item, wanted)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-json_t *dp_environment(json_t *hellos)
+json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers)
 {
     json_t *libraries = json_array(), *devices = json_array();
     const char *program;
     json_t *hello;
-    json_object_foreach(hellos, program, hello)
+    json_object_foreach(answers->hellos, program, hello)
     {
         dp_environment_add_libraries(libraries, hello);
         json_t *device = json_object_get(hello, "device");
-        if (json_object_size(device) > 0 && !holds(devices, device)) {
-            json_array_append(devices, device);
+        if (json_object_size(device) > 0) {
+            add_once(devices, json_incref(device));
         }
     }
-    json_t *environment = json_pack("{sososososo*}", "host", dp_host_facts(), "devices", devices, "libraries",
-                                    sorted(libraries, compare_libraries), "variables", dp_host_variables(),
-                                    "float_environment", float_environment(hellos));
-    return environment;
+    return json_pack("{sososososo*}", "host", dp_host_facts(), "devices", sorted(devices, compare_texts),
+                     "libraries", sorted(libraries, compare_libraries), "variables", dp_host_variables(),
+                     "float_environment", float_environment(plan, answers));
 }

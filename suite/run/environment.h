@@ -7,9 +7,13 @@
 
 #include <jansson.h>
 
-/* `hellos` maps a program's name to its hello message (or to the answer that stands for it). host, devices[],
- * libraries[], variables and float_environment; each library once per role and path, sorted. Owned. */
-json_t *dp_environment(json_t *hellos);
+#include "suite/plan/plan.h"
+#include "suite/run/runner.h"
+
+/* host, devices[], libraries[], variables and float_environment, from the hellos and from what observations
+ * say of the floating-point control register after their program's first run. Each library once per role and
+ * path; the order does not depend on which program answered first. Owned. */
+json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers);
 
 /* Adds to `libraries` (array) those of one hello message that it does not hold yet. */
 void dp_environment_add_libraries(json_t *libraries, const json_t *hello);

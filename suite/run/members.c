@@ -38,6 +38,13 @@ static bool is_sha256(const char *string)
     return strlen(string) == 64 && strspn(string, "0123456789abcdef") == 64;
 }
 
+static bool is_hex(const char *string)
+{
+    const size_t length = strlen(string);
+    return length >= 3 && length <= 18 && strncmp(string, "0x", 2) == 0 &&
+           strspn(string + 2, "0123456789abcdef") == length - 2;
+}
+
 /* What a string member must be; NULL: it is. */
 static const char *string_fault(const struct dp_member *row, const char *string)
 {
@@ -56,6 +63,8 @@ static const char *string_fault(const struct dp_member *row, const char *string)
         return dp_word_among(string, row->words) ? NULL : "is not a known word";
     case DP_MEMBER_SHA256:
         return is_sha256(string) ? NULL : "must be 64 lower-case hex digits";
+    case DP_MEMBER_HEX:
+        return is_hex(string) ? NULL : "must be 0x and lower-case hex digits";
     default:
         return NULL;
     }
@@ -86,12 +95,27 @@ static json_t *text_copy(const char *string, size_t high, bool lines)
     return ret;
 }
 
-static json_t *clean_copy(const json_t *value)
+/* What a report's schema takes as a name. */
+static bool is_plain_name(const char *name)
+{
+    return name[0] >= 'a' && name[0] <= 'z' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static json_t *flat_copy(const json_t *value)
 {
     size_t length;
     char *bytes = json_is_object(value) ? dp_json_canonical(value, &length, NULL) : NULL;
+    bool good = bytes != NULL;
+    const char *name;
+    json_t *member;
     free(bytes);
-    return bytes ? json_deep_copy(value) : NULL;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+    {
+        good = good && is_plain_name(name) &&
+               (json_is_string(member) || json_is_integer(member) || json_is_boolean(member));
+    }
+    return good ? json_deep_copy(value) : NULL;
 }
 
 /* One member: an owned copy, or NULL with *ret_fault. */
@@ -109,8 +133,8 @@ static json_t *member_copy(const struct dp_member *row, const json_t *value, con
             json_is_number(value) && json_number_value(value) >= 0 ? NULL : "must be a number, not negative";
         return *ret_fault ? NULL : json_deep_copy(value);
     }
-    if (row->kind == DP_MEMBER_CLEAN) {
-        json_t *ret = clean_copy(value);
+    if (row->kind == DP_MEMBER_FLAT) {
+        json_t *ret = flat_copy(value);
         *ret_fault = ret ? NULL : "must be an object of plain strings and integers";
         return ret;
     }

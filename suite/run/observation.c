@@ -18,6 +18,7 @@
 static const struct dp_member observation_members[] = {
     {"chosen", DP_MEMBER_STRING, false, 0, 1000, NULL},
     {"threads", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
+    {"float_control", DP_MEMBER_HEX, false, 0, 0, NULL},
 };
 static const struct dp_member output_members[] = {
     {"name", DP_MEMBER_NAME, true, 0, 64, NULL},
@@ -193,6 +194,19 @@ static int copy_time(const json_t *from, json_t *to, struct dp_err *err)
     return dp_members_copy(time, copy, time_members, COUNT(time_members), "an observation with a time", err);
 }
 
+static bool has_elements(const json_t *output)
+{
+    size_t i;
+    json_t *extent;
+    json_array_foreach(json_object_get(output, "shape"), i, extent)
+    {
+        if (json_integer_value(extent) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int copy_observation(const json_t *from, json_t *to, int runs, struct dp_err *err)
 {
     const json_t *outputs = json_object_get(from, "outputs");
@@ -203,10 +217,15 @@ static int copy_observation(const json_t *from, json_t *to, int runs, struct dp_
         return dp_err_set(err, DP_EXIT_DATA, "an observation without 'outputs' (1 to %d)", OUTPUTS_MAX);
     }
     json_int_t known_runs = runs;
+    bool elements = false;
     for (size_t i = 0; i < count; i++) {
         if (copy_output(json_array_get(outputs, i), copy, &known_runs, err)) {
             return -1;
         }
+        elements = elements || has_elements(json_array_get(copy, i));
+    }
+    if (!elements) { /* nothing was computed, so nothing can repeat */
+        return dp_err_set(err, DP_EXIT_DATA, "an observation without a single element in its outputs");
     }
     return copy_mismatch(from, to, known_runs, err) || copy_time(from, to, err) ||
                    dp_members_copy(from, to, observation_members, COUNT(observation_members),

@@ -7,6 +7,7 @@
 #ifndef DP_RUN_PROCESS_H
 #define DP_RUN_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "suite/base/err.h"
@@ -21,6 +22,7 @@ struct dp_process {
     int out_fd; /* we read */
     int log_fd; /* we read */
     char token[32];
+    bool no_interpreter; /* it did not start because this machine lacks what runs it */
 };
 
 /* Starts the program. -1 with *err when it cannot be executed; nothing is left behind then. */

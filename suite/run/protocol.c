@@ -22,8 +22,14 @@ static const char *const type_names[DP_MESSAGE_MAX] = {"hello", "observation", "
 static const struct dp_member hello_members[] = {
     {"program", DP_MEMBER_NAME, true, 0, 200, NULL},
     {"protocol", DP_MEMBER_INT, true, 0, INT_MAX53, NULL},
-    {"device", DP_MEMBER_CLEAN, false, 0, 0, NULL},
-    {"float_environment", DP_MEMBER_CLEAN, false, 0, 0, NULL},
+    {"device", DP_MEMBER_FLAT, false, 0, 0, NULL},
+};
+static const struct dp_member float_members[] = {
+    {"default", DP_MEMBER_HEX, true, 0, 0, NULL},
+};
+static const struct dp_member change_members[] = {
+    {"after", DP_MEMBER_NAME, true, 0, 256, NULL},
+    {"control", DP_MEMBER_HEX, true, 0, 0, NULL},
 };
 static const struct dp_member library_members[] = {
     {"role", DP_MEMBER_NAME, true, 0, 64, NULL},        {"name", DP_MEMBER_NAME, true, 0, 256, NULL},
@@ -75,11 +81,37 @@ static int hello_array(const json_t *from, json_t *to, const char *name, size_t 
     return 0;
 }
 
+/* The control register's default and what changed it, for a report's environment. */
+static int hello_float(const json_t *from, json_t *to, struct dp_err *err)
+{
+    const json_t *seen = json_object_get(from, "float_environment");
+    if (!seen || json_is_null(seen)) {
+        return 0;
+    }
+    static const char where[] = "a hello with a float_environment";
+    const json_t *changes = json_object_get(seen, "changes");
+    json_t *copy = json_object(), *list = json_array();
+    json_object_set_new(copy, "changes", list);
+    json_object_set_new(to, "float_environment", copy);
+    if (changes && (!json_is_array(changes) || json_array_size(changes) > 64)) {
+        return dp_err_set(err, DP_EXIT_DATA, "%s whose 'changes' must be an array of at most 64", where);
+    }
+    int rc = dp_members_copy(seen, copy, float_members, COUNT(float_members), where, err);
+    for (size_t i = 0; rc == 0 && i < json_array_size(changes); i++) {
+        json_t *change = json_object();
+        json_array_append_new(list, change);
+        rc = dp_members_copy(json_array_get(changes, i), change, change_members, COUNT(change_members), where,
+                             err);
+    }
+    return rc;
+}
+
 json_t *dp_hello_check(const json_t *message, struct dp_err *err)
 {
     json_t *ret = json_pack("{s:s}", "type", "hello");
     if (dp_members_copy(message, ret, hello_members, COUNT(hello_members), "a hello", err) ||
-        hello_array(message, ret, "axes", 64, err) || hello_array(message, ret, "libraries", 64, err)) {
+        hello_array(message, ret, "axes", 64, err) || hello_array(message, ret, "libraries", 64, err) ||
+        hello_float(message, ret, err)) {
         json_decref(ret);
         return NULL;
     }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "suite/base/host.h"
 #include "suite/base/text.h"
 #include "suite/run/runlog_internal.h"
 #include "suite/run/session.h"
@@ -77,14 +78,21 @@ static void append(struct dp_runlog *log, json_t *line)
     log->broken = put > 0 && (!log->regular || ftruncate(log->fd, log->good) != 0);
 }
 
+json_t *dp_runlog_environment(void)
+{
+    return json_pack("{s:o, s:o}", "host", dp_host_facts(), "variables", dp_host_variables());
+}
+
 struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, struct dp_err *err)
 {
     struct dp_runlog *log = dp_runlog_open(path, /* create */ true, err);
     if (!log) {
         return NULL;
     }
-    append(log, json_pack("{s:{s:o, s:s, s:s}}", "plan", "options", dp_plan_options_to_json(&plan->options),
-                          "catalogue_sha256", plan->catalogue->sha256, "version", DP_VERSION));
+    append(log,
+           json_pack("{s:{s:o, s:s, s:s, s:o}}", "plan", "options", dp_plan_options_to_json(&plan->options),
+                     "catalogue_sha256", plan->catalogue->sha256, "version", DP_VERSION, "environment",
+                     dp_runlog_environment()));
     if (log->error) {
         dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, strerror(log->error));
         dp_runlog_discard(log);

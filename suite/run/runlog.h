@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The run log FILE.log.jsonl beside -o FILE. First line {"plan": {options, catalogue_sha256, version}}, then
+ * The run log FILE.log.jsonl beside -o FILE. First line {"plan": {options, catalogue_sha256, version,
+ * environment}}, then
  * {"hello": {program, message}} and {"request": n, "key": "...", "answer": {...}} as they come. A line is
  * written with one write(), so a killed run leaves at most one broken line, the last, which a resume drops.
  */

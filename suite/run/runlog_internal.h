@@ -24,6 +24,8 @@ struct dp_runlog {
 
 /* Opens and locks the file; with `create` it is made or emptied (code 2), else it must be there (code 65). */
 struct dp_runlog *dp_runlog_open(const char *path, bool create, struct dp_err *err);
+/* {host, variables} as they are now: a log is resumed only where it began. Owned. */
+json_t *dp_runlog_environment(void);
 void dp_runlog_discard(struct dp_runlog *log);
 
 #endif

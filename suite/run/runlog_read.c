@@ -105,25 +105,51 @@ json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struc
     return options;
 }
 
-/* Is the log of this very plan? */
+/* The first fact or variable that one has and the other has not, or with another value; NULL: none. */
+static const char *changed_member(const json_t *old, const json_t *now)
+{
+    static const char *const groups[] = {"host", "variables"};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        json_t *sides[] = {json_object_get(now, groups[i]), json_object_get(old, groups[i])};
+        for (size_t side = 0; side < 2; side++) {
+            const char *name;
+            json_t *value;
+            json_object_foreach(sides[side], name, value)
+            {
+                if (!json_equal(value, json_object_get(sides[1 - side], name))) {
+                    return name;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Is the log of this very plan, and of this machine? What two machines did is no result of one. */
 static int check_plan(struct reader *reader, const struct dp_plan *plan, struct dp_err *err)
 {
     json_t *kept = read_plan(reader, err);
     if (!kept) {
         return -1;
     }
-    json_t *options = dp_plan_options_to_json(&plan->options);
-    const char *what = NULL;
+    json_t *options = dp_plan_options_to_json(&plan->options), *now = dp_runlog_environment();
+    const char *member = NULL;
+    char *what = NULL;
     if (strcmp(dp_json_string(kept, "version", ""), DP_VERSION) != 0) {
-        what = "another version of detprobe wrote it";
+        what = dp_strdup("another version of detprobe wrote it");
     } else if (strcmp(dp_json_string(kept, "catalogue_sha256", ""), plan->catalogue->sha256) != 0) {
-        what = "the catalogue is not the one of that run";
+        what = dp_strdup("the catalogue is not the one of that run");
     } else if (!json_equal(json_object_get(kept, "options"), options)) {
-        what = "the options are not those of that run";
+        what = dp_strdup("the options are not those of that run");
+    } else if ((member = changed_member(json_object_get(kept, "environment"), now))) {
+        what = dp_printf("the environment is not that of the run, '%s' differs", member);
     }
+    const int rc = what ? malformed(reader, err, what) : 0;
+    free(what);
+    json_decref(now);
     json_decref(options);
     json_decref(kept);
-    return what ? malformed(reader, err, what) : 0;
+    return rc;
 }
 
 static bool knows_program(const struct dp_plan *plan, const char *name)

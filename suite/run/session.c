@@ -106,3 +106,43 @@ void dp_session_hello(struct dp_session *session, const struct dp_program *progr
         dp_runlog_hello(session->options->log, program->name, message);
     }
 }
+
+static bool same_library(const json_t *a, const json_t *b)
+{
+    static const char *const members[] = {"role", "name", "version", "path"};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (strcmp(dp_json_string(a, members[i], ""), dp_json_string(b, members[i], "")) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static char *library_text(const json_t *library)
+{
+    return library ? dp_printf("'%s %s' (%s)", dp_json_string(library, "name", ""),
+                               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""))
+                   : dp_strdup("no more libraries");
+}
+
+bool dp_session_same_libraries(const struct dp_session *session, const struct dp_program *program,
+                               const json_t *hello, struct dp_err *err)
+{
+    const json_t *first = json_object_get(session->answers->hellos, program->name);
+    const json_t *old = json_object_get(first, "libraries"), *new = json_object_get(hello, "libraries");
+    if (strcmp(dp_json_string(first, "type", ""), "hello") != 0) {
+        return true;
+    }
+    for (size_t i = 0; i < json_array_size(old) || i < json_array_size(new); i++) {
+        const json_t *before = json_array_get(old, i), *now = json_array_get(new, i);
+        if (!before || !now || !same_library(before, now)) {
+            char *had = library_text(before), *has = library_text(now);
+            dp_err_set(err, DP_EXIT_NO_VERDICT, "the program uses %.300s, its first process had %.300s", has,
+                       had);
+            free(had);
+            free(has);
+            return false;
+        }
+    }
+    return true;
+}

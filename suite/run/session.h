@@ -34,6 +34,11 @@ void dp_session_settle(struct dp_session *session);
 /* Keeps the first hello of a program, or the answer that stands for all its requests. */
 void dp_session_hello(struct dp_session *session, const struct dp_program *program, const json_t *message);
 
+/* Does this process use the libraries that the first one of its program named? What is measured with others
+ * is no repeat, and a report names a library once. false with a text that says which. */
+bool dp_session_same_libraries(const struct dp_session *session, const struct dp_program *program,
+                               const json_t *hello, struct dp_err *err);
+
 /* "case|axis|setting|seed|set|process|retest": what a request is, whatever its number. Owned. */
 char *dp_request_key(const struct dp_plan *plan, size_t request);
 

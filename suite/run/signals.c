@@ -50,6 +50,9 @@ void dp_signals_restore_child(const struct dp_signals *signals)
 {
     sigaction(SIGCHLD, &signals->old_child, NULL);
     sigaction(SIGPIPE, &signals->old_pipe, NULL);
+    /* We may have a file that grows beyond `ulimit -f` be an error and not our end; programs start as usual.
+     */
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     /* Our caller may hold these two back between passes; a program must be stoppable all the same. */
     sigset_t mask = signals->old_mask;
     sigdelset(&mask, SIGINT);

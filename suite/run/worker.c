@@ -184,7 +184,9 @@ void dp_worker_start(struct dp_worker *worker)
     }
     struct dp_err err;
     if (dp_process_start(worker->program, &worker->session->signals, &worker->process, &err)) {
-        answer_rest(worker, dp_answer_error("spawn", err.text, NULL));
+        /* A machine without Python has no Python libraries to measure: no fault of the program's. */
+        answer_rest(worker, worker->process.no_interpreter ? dp_answer_skip("library_missing", err.text)
+                                                           : dp_answer_error("spawn", err.text, NULL));
         return;
     }
     worker->log.total = 0;
@@ -207,6 +209,12 @@ static void on_hello(struct dp_worker *worker, json_t *hello)
                  (long long)protocol, DP_PROTOCOL);
         fail(worker, "protocol", text);
         worker->fruitless = FRUITLESS_MAX; /* another process would say the same */
+        return;
+    }
+    struct dp_err err;
+    if (!dp_session_same_libraries(worker->session, worker->program, hello, &err)) {
+        fail(worker, "protocol", err.text);
+        worker->fruitless = FRUITLESS_MAX; /* the next process would measure them too */
         return;
     }
     json_decref(worker->hello);

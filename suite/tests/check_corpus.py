@@ -4,7 +4,7 @@
 Reports are made from the parts in GOLDEN and mutated one place at a time (a member missing or unknown, another
 type, another word, a doubled element), with summary and digest made to follow where they can, so that what is
 left to disagree about is the schema. Then the files of CORPUS: good-*.json, bad-*.json, and own-*.json, which
-only the reader refuses (digest, summary, version).
+only the reader refuses (digest, summary, results that contradict themselves).
 """
 
 import copy
@@ -108,13 +108,34 @@ def resealed(report, original):
     return report
 
 
+def are_coherent(results):
+    """Each case once and in order, backend and family those of its id, a status that its level can have."""
+    statuses = {"unstated": ("none",), "not_guaranteed": ("allows",)}
+    names = [result["case"] for result in results]
+    if any(first >= second for first, second in zip(names, names[1:])):
+        return False
+    for result in results:
+        status = result["guarantee"].get("status")
+        if not result["case"].startswith(f"{result['backend']}/{result['family']}/"):
+            return False
+        if status and status not in statuses.get(result["guarantee"]["level"], ("kept", "broken")):
+            return False
+        if status == "kept" and result["observed"] == "varies":
+            return False
+    return True
+
+
 def is_own(report):
     """What the reader checks beyond the schema."""
     try:
         body = report["body"]
         canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         digest = hashlib.sha256(canonical.encode()).hexdigest()
-        return report["digest"] != digest or body["summary"] != summarise(body["results"])
+        return (
+            report["digest"] != digest
+            or body["summary"] != summarise(body["results"])
+            or not are_coherent(body["results"])
+        )
     except (KeyError, TypeError, AttributeError):
         return False
 

@@ -24,8 +24,9 @@ def environment(changes):
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def converse(program, requests, **changes):
-    """(hello, the answers to each request without the final `done`, exit status) of one process."""
+def converse(program, requests, before_end=None, **changes):
+    """(hello, the answers to each request without the final `done`, exit status) of one process; `before_end` gets
+    its id while it still waits for more."""
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     fds = {"DETPROBE_IN_FD": str(in_read), "DETPROBE_OUT_FD": str(out_write)}
@@ -40,6 +41,8 @@ def converse(program, requests, **changes):
             out.write(json.dumps({**message, "id": number}) + "\n")
             out.flush()
             answers.append(_until_done(lines, number))
+        if before_end:
+            before_end(process.pid)
     return hello, answers, process.wait(timeout=60)
 
 

@@ -64,6 +64,14 @@ class Case(unittest.TestCase):
         self.assertEqual(done.stdout, "")
 
 
+def runs_fakes(cmdline):
+    """Whether /proc/PID/cmdline is of a fake program; one that ended meanwhile is not."""
+    try:
+        return cmdline.read_bytes().startswith(str(FAKES / "fakes").encode())
+    except OSError:
+        return False
+
+
 def result(report, case):
     return next(row for row in report["body"]["results"] if row["case"] == case)
 
@@ -176,6 +184,16 @@ class ExitCodes(Case):
         done = detprobe("run", "@mpi", "--level", "quick")
         self.assertEqual(done.returncode, 77, done.stderr)
 
+    def test_machine_without_python(self):
+        """Its cases are skipped as those of a library that is not there, and nobody else pays for it."""
+        done = detprobe(
+            "run", "python/stdlib/*", "fake/good/repeats", *QUICK, "-o", self.file, environment={"PATH": "/nowhere"}
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for row in self.load()["body"]["results"]:
+            expected = ("skipped", "library_missing") if row["backend"] == "python" else ("repeats", None)
+            self.assertEqual((row["observed"], row.get("reason")), expected)
+
     def test_require(self):
         self.run_fakes("fake/good/repeats", "--require", "cuda", code=2)
 
@@ -195,6 +213,11 @@ class BadInput(Case):
             ("run", "--axis", "thread"): ("'thread'", "threads"),
             ("run", "--axis", "busy"): ("'busy'",),
             ("run", "--budget", "5 apples"): ("'5 apples'",),
+            ("run", "--budget", "0"): ("'--budget'",),
+            ("run", "--timeout", "0ms"): ("'--timeout'",),
+            ("run", "--axis", "fresh", "--fresh", "0"): ("'fresh'",),
+            ("run", "--resume", "x.log.jsonl", "--runs", "9"): ("'--resume'",),
+            ("run", "--resume", "x.log.jsonl", "--level", "deep"): ("'--resume'",),
             ("run", "--all", "fake/good/repeats"): ("'--all'",),
             ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
             ("run", "--require", "gpu"): ("'gpu'", "cuda"),
@@ -247,6 +270,24 @@ class BadInput(Case):
             with self.subTest(name=name):
                 self.one_line(self.catalogue(text), 65, word)
 
+    def test_what_is_no_catalogue_file(self):
+        """A pipe would never end, and a name that JSON cannot hold would lose the program's libraries."""
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        pipe.unlink()
+        pipe.mkdir()
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        pipe.rmdir()
+        pipe.symlink_to("pipe.json")
+        self.one_line(detprobe("list", environment={"DETPROBE_PROBE_PATH": str(self.folder)}), 65, "pipe.json")
+        for name in (b"\xff", b"\x1b[31m", b"a\nb"):
+            folder = os.path.join(os.fsencode(self.folder), name)
+            os.mkdir(folder)
+            done = detprobe("list", environment={"DETPROBE_PROBE_PATH": os.fsdecode(folder)})
+            self.one_line(done, 65, "printable")
+            self.assertNotIn("\x1b", done.stderr)
+
     def test_report_files(self):
         report, _ = self.run_fakes("fake/good/repeats", code=0)
         report["body"]["plan"]["seeds"] += 1
@@ -266,6 +307,17 @@ class BadInput(Case):
 
     def test_unwritable(self):
         self.one_line(detprobe("run", "fake/good/repeats", *QUICK, "-o", "/proc/no/such/report.json"), 2, "/proc/no")
+
+    def test_file_size_limit(self):
+        """Beyond `ulimit -f` a write fails; the table still comes out, and the exit code says that data is lost."""
+        line = f'ulimit -f 8; exec "{DETPROBE}" run "fake/good/*" --level quick -o report.json'
+        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        done = subprocess.run(
+            ["bash", "-c", line], env=variables, cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("report.json", done.stderr)
+        self.assertIn("no guarantee broken", done.stdout)
 
     def test_full_disk(self):
         """The table still comes out, and the exit code says that the report is lost."""
@@ -293,8 +345,57 @@ class Harm(Case):
     def test_no_child_is_left(self):
         self.run_fakes("fake/rude/leaves-*", code=0)
         time.sleep(0.2)
-        left = subprocess.run(["pgrep", "-f", f"^{FAKES}/fakes"], capture_output=True, text=True).stdout.split()
+        left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if runs_fakes(path)]
         self.assertEqual(left, [])
+
+
+class Libraries(Case):
+    """What a report says was measured is what was measured."""
+
+    PROGRAM = """#!/usr/bin/env python3
+import json, os, pathlib
+count = pathlib.Path(os.environ["COUNT"])
+number = len(count.read_text()) if count.exists() else 0
+count.write_text("x" * (number + 1))
+version = str(number) if number >= int(os.environ["SWAP_AFTER"]) else "same"
+out = os.fdopen(int(os.environ["DETPROBE_OUT_FD"]), "w")
+def send(**message):
+    print(json.dumps(message), file=out, flush=True)
+library = {"role": "x", "name": "libx", "version": version, "path": "/x"}
+send(type="hello", program="swaps", protocol=1, axes=[], libraries=[library])
+for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
+    request = json.loads(line)
+    classes = [{"sha256": "0" * 64, "runs": request["runs"], "first_run": 0}]
+    output = {"name": "c", "dtype": "f32", "shape": [1], "classes": classes}
+    send(type="observation", id=request["id"], outputs=[output])
+    send(type="done", id=request["id"])
+"""
+    FILE = {
+        "schema_version": "1.0",
+        "program": "swaps",
+        "defaults": {"op": "x"},
+        "cases": [{"id": "swaps/x/one"}, {"id": "swaps/x/two"}],
+    }
+
+    def test_library_that_is_exchanged_between_processes(self):
+        probes = self.folder / "probes"
+        probes.mkdir()
+        (probes / "swaps.json").write_text(json.dumps(self.FILE))
+        (probes / "swaps").write_text(self.PROGRAM)
+        (probes / "swaps").chmod(0o755)
+        for after, unmeasured in ((99, False), (1, True)):
+            (self.folder / "count").unlink(missing_ok=True)
+            variables = {
+                "DETPROBE_PROBE_PATH": str(probes),
+                "COUNT": str(self.folder / "count"),
+                "SWAP_AFTER": str(after),
+            }
+            done = detprobe("run", "swaps/*", *QUICK, "-o", self.file, environment=variables)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = self.load()
+            self.assertEqual([row["version"] for row in report["body"]["environment"]["libraries"]], ["same"])
+            for row in report["body"]["results"]:
+                self.assertEqual("fresh" in row["not_measured"], unmeasured, done.stdout)
 
 
 class Kill(Case):
@@ -334,6 +435,16 @@ class Kill(Case):
         done = detprobe("run", "--resume", log, "--timeout", "10s")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.load()["digest"], whole["digest"])
+
+    def test_resume_refuses_another_environment(self):
+        """Half a run with one setting of the library and half with another is no result of either."""
+        process, log = self.start()
+        process.kill()
+        process.communicate()
+        before = log.read_text()
+        done = detprobe("run", "--resume", log, environment={"OPENBLAS_CORETYPE": "Haswell"})
+        self.one_line(done, 65, "OPENBLAS_CORETYPE")
+        self.assertEqual(log.read_text(), before)
 
     def test_resume_refuses_other_logs(self):
         for text in ("", "{}\n", '{"plan": 3}\n', "\x00\n", "[" * 5000 + "\n"):
@@ -398,6 +509,70 @@ class Output(Case):
         self.run_fakes("fake/good/repeats", code=0)
         self.assertTrue(self.file.is_symlink())
         self.assertTrue(real.exists())
+
+
+class Descriptors(Case):
+    """Standard descriptors that are closed, full, gone, or the report itself: nothing lands in the wrong file."""
+
+    def shell(self, line, **variables):
+        environment = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES), "DETPROBE": str(DETPROBE), **variables}
+        return subprocess.run(
+            ["bash", "-c", line], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+
+    RUN = '"$DETPROBE" run fake/good/repeats --level quick'
+
+    def test_closed_descriptors(self):
+        """What is printed must not reach the log or the report, which would get the free numbers."""
+        done = self.shell(f"{self.RUN} --verbose -o report.json <&- >/dev/null 2>&-")
+        self.assertEqual(done.returncode, 0)
+        self.load()
+        for line in (self.folder / "report.json.log.jsonl").read_text().splitlines():
+            json.loads(line)
+        done = self.shell(f"{self.RUN} -o report.json <&- >&-")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("standard output", done.stderr)
+        self.load()
+
+    def test_full_standard_output_is_told(self):
+        (self.folder / "good.json").write_text(json.dumps(self.run_fakes("fake/good/repeats", code=0)[0]))
+        for words in (
+            "--version", "--help", "run --help", "doctor", "list", "run fake/good/repeats --dry-run",
+            "run fake/good/repeats --level quick --quiet", "show good.json", "validate good.json",
+        ):
+            with self.subTest(words=words):
+                done = self.shell(f'"$DETPROBE" {words} >/dev/full')
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_reader_that_goes_away_costs_no_report(self):
+        self.shell(f"{self.RUN} --verbose -o report.json | true")
+        self.load()
+
+    def test_report_where_standard_output_is(self):
+        for target in ("-o /dev/stdout > report.json", "-o /dev/stdout | cat > report.json",
+                       "-o report.json > report.json", "-o - > report.json", "-o >(cat > report.json); sleep 0.2"):
+            with self.subTest(target=target):
+                self.file.unlink(missing_ok=True)
+                done = self.shell(f"{self.RUN} {target}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.load()
+        self.assertFalse(pathlib.Path("/dev/stdout.log.jsonl").exists())
+
+    def test_interrupt_ends_the_wait_for_a_reader(self):
+        os.mkfifo(self.folder / "pipe")
+        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        command = [DETPROBE, "run", "fake/good/repeats", *QUICK, "--quiet", "-o", self.folder / "pipe"]
+        process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True)
+        self.assertIn("no guarantee broken", process.stdout.readline())
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+
+    def test_output_that_cannot_be_is_told_before_the_run(self):
+        self.one_line(detprobe("run", "fake/good/repeats", "-o", self.folder), 2, str(self.folder))
+        self.one_line(detprobe("run", "fake/good/repeats", "-o", ""), 64, "'--output'")
 
 
 if __name__ == "__main__":

@@ -584,6 +584,37 @@ static void test_confirmed_by_other_bits(void **state)
     lab_free(lab);
 }
 
+/* The first base process was the odd one: every retest differs from it and none within itself. */
+static void test_one_odd_process(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    const size_t base = lab_base(lab, item);
+    const size_t fresh = lab_ask(lab, item, "fresh", "1", 0, "wide", 1, lab_obs("e1"));
+    for (int round = 1; round <= DP_RETEST_ROUNDS; round++) {
+        lab_retest(lab, round, base, lab_obs("e8"));
+        lab_retest(lab, round, fresh, lab_obs("e1"));
+    }
+    expect(lab, DP_RETEST_ROUNDS, "untested", "");
+    assert_true(lab->judged.unconfirmed);
+    lab_free(lab);
+}
+
+/* Other bits at another thread count are no difference between processes, also where repeat is a factor. */
+static void test_products_confirm_nothing(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    const size_t base = lab_base(lab, item);
+    const size_t product = lab_ask(lab, item, "threads*repeat", "4", 1, "wide", 8, lab_obs("f8"));
+    lab_set(lab, base, lab_obs("a7 e1"));
+    lab_retest(lab, 1, base, lab_obs("a8"));
+    lab_retest(lab, 1, base + 1, lab_obs("b8"));
+    lab_retest(lab, 1, product, lab_obs("f8"));
+    expect(lab, 1, "untested", "");
+    lab_free(lab);
+}
+
 static void test_retest_interrupted(void **state)
 {
     struct lab *lab = lab_new();
@@ -604,6 +635,25 @@ static void test_wrong_once(void **state)
     lab_retest(lab, 1, base, lab_obs("a7 e1"));
     expect(lab, 1, "untested", "");
     assert_int_equal(lab->judged.counts[DP_WRONG], 0);
+    lab_free(lab);
+}
+
+/* Exact sums differed once; later only the others do: the guarantee is broken all the same. */
+static void test_wrong_once_broken_again(void **state)
+{
+    struct lab *lab = lab_new();
+    const size_t base = lab_base(lab, lab_case(lab, ID, PROMISED ", 'arithmetic': 'direct'"));
+    lab_set(lab, base + 3, lab_obs("d7 e1"));
+    expect(lab, 0, "untested", "");
+    for (int round = 1; round <= DP_RETEST_ROUNDS; round++) {
+        assert_int_equal(lab->judged.suspect_count, 1);
+        lab_retest(lab, round, base, lab_obs(round == 1 ? "a7 e1" : "a8"));
+        lab_retest(lab, round, base + 3, lab_obs("d8"));
+        lab_judge(lab, round);
+    }
+    expect(lab, DP_RETEST_ROUNDS, "varies", "broken");
+    assert_null(json_object_get(lab_result(lab, ID), "reason"));
+    assert_false(lab->judged.unconfirmed);
     lab_free(lab);
 }
 
@@ -661,9 +711,12 @@ int main(void)
         cmocka_unit_test(test_many_classes),
         cmocka_unit_test(test_confirmation),
         cmocka_unit_test(test_never_again),
+        cmocka_unit_test(test_one_odd_process),
         cmocka_unit_test(test_confirmed_by_other_bits),
+        cmocka_unit_test(test_products_confirm_nothing),
         cmocka_unit_test(test_retest_interrupted),
         cmocka_unit_test(test_wrong_once),
+        cmocka_unit_test(test_wrong_once_broken_again),
         cmocka_unit_test(test_two_outputs),
         cmocka_unit_test(test_results_are_sorted),
     };

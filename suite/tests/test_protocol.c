@@ -99,6 +99,18 @@ static void hello(void **state)
         {HELLO(",\"libraries\":[{" LIBRARY ",\"config\":\"a\\u0007\"}]"), "control characters"},
         {HELLO(",\"device\":{\"clock\":1.5}"), "plain strings and integers"},
         {HELLO(",\"device\":[]"), "plain strings and integers"},
+        {HELLO(",\"device\":{\"a\":{\"b\":1}}"), "plain strings and integers"},
+        {HELLO(",\"device\":{\"A B\":1}"), "plain strings and integers"},
+        {HELLO(",\"float_environment\":{\"default\":\"0x1f80\",\"changes\":[{\"after\":\"libx\",\"control\":"
+               "\"0x9fc0\"}]}"),
+         NULL},
+        {HELLO(",\"float_environment\":{\"changes\":[]}"), "without 'default'"},
+        {HELLO(",\"float_environment\":{\"default\":{\"x\":1}}"), "'default' must be a string"},
+        {HELLO(",\"float_environment\":{\"default\":\"1f80\"}"), "must be 0x and"},
+        {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":{}}"), "must be an array"},
+        {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":[1]}"), "without 'after'"},
+        {HELLO(",\"float_environment\":{\"default\":\"0x1\",\"changes\":[{\"after\":\"x\",\"control\":[]}]}"),
+         "'control' must be a string"},
     };
     check_all(lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -124,6 +136,8 @@ static void outputs(void **state)
         {OBSERVATION(OUTPUT(ONE, ",\"error_over_bound\":\"0\""), ""), "'error_over_bound' must be"},
         {OBSERVATION("{\"name\":\"c\",\"dtype\":\"f32\",\"classes\":[" ONE "]}", ""), "has no 'shape'"},
         {OBSERVATION("{\"name\":\"\",\"dtype\":\"f32\",\"shape\":[],\"classes\":[" ONE "]}", ""), "empty"},
+        {OBSERVATION("{\"name\":\"c\",\"dtype\":\"f32\",\"shape\":[2,0],\"classes\":[" ONE "]}", ""),
+         "without a single element"},
         {OBSERVATION("{\"name\":\"c\",\"dtype\":\"f32\",\"shape\":[-1],\"classes\":[" ONE "]}", ""),
          "extent"},
     };

@@ -16,7 +16,7 @@
 
 #define FAKE_MODES                                                                                           \
     "good|overrun|underrun|touch-input|touch-padding|touch-outside|unwritten|reads-output|reads-workspace|"  \
-    "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies"
+    "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies|strays-late"
 enum fake_mode {
     GOOD,
     OVERRUN,
@@ -37,7 +37,8 @@ enum fake_mode {
     ACCUMULATE,
     SKIPS,
     FAILS,
-    PADDING_VARIES
+    PADDING_VARIES,
+    STRAYS_LATE
 };
 
 struct fake {
@@ -164,6 +165,12 @@ static void fake_misbehave(struct fake *f, const struct kit_buffers *buffers, in
         break;
     case PADDING_VARIES:
         c[f->columns] = (float)run;
+        break;
+    case STRAYS_LATE: /* in a run whose result is another one as well */
+        if (run == 5) {
+            c[1] += 1;
+            c[f->columns] = 17;
+        }
         break;
     case TOUCH_OUTSIDE:
         c[fake_at(f, f->rows - 1, 0)] = 17; /* the lower left corner */

@@ -40,6 +40,7 @@ static void guards_see_every_stray_write(void **state)
         {{.mode = "touch-input"}, "broken"},
         {{.mode = "touch-padding", .pad = 1}, "broken"},
         {{.mode = "padding-varies", .pad = 1}, "broken"},
+        {{.mode = "strays-late", .pad = 1}, "broken"},
         {{.mode = "touch-outside", .written = "upper"}, "broken"},
         {{.mode = "touch-outside", .written = "upper", .chosen = true}, "broken"},
         {{.mode = "touch-outside"}, "intact"}, /* everything is written: nothing is outside */
@@ -287,6 +288,17 @@ static void strides_are_followed(void **state)
     assert_memory_equal(logical, back, sizeof(logical));
 }
 
+/* The text stands in the report's body: it says what is needed, not what happens to be left. */
+static void memory_that_is_short_is_told_the_same_each_time(void **state)
+{
+    const struct kit_shape shape = {
+        .count = 1, .operand = {{.name = "c", .role = KIT_OUT, .ndim = 1, .shape = {4}, .batch_dim = -1}}};
+    const struct kit_prepared prepared = {.workspace_bytes = (size_t)1 << 50};
+    struct kit_operands operands;
+    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared), KIT_SKIPPED);
+    assert_string_equal(kit_outcome()->text, "needs 1073741952 MiB of memory, more than is left");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +313,7 @@ int main(void)
         cmocka_unit_test(refusals_and_failures_say_why),
         cmocka_unit_test(bad_descriptions_are_refused),
         cmocka_unit_test(strides_are_followed),
+        cmocka_unit_test(memory_that_is_short_is_told_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
