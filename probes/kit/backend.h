@@ -6,6 +6,8 @@
 #ifndef KIT_BACKEND_H
 #define KIT_BACKEND_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,10 +32,13 @@ struct kit_backend {
     int64_t (*available)(void); /* bytes that may still be allocated */
     /* The buffer as the host reads it in place, or NULL where it must be downloaded. */
     const void *(*peek)(const void *memory);
+    /* The rest only where the comparison is not the host's own. How many bytes differ and the offset of the
+     * first; proved by the kit before it is trusted. */
+    int (*compare)(const void *a, const void *b, size_t bytes, uint64_t *ret_count, uint64_t *ret_first);
+    json_t *(*device)(void); /* the member `device` of hello, or NULL; owned */
+    bool (*lost)(void);      /* nothing more can run in this process */
 };
 
 extern const struct kit_backend kit_cpu;
-/* NULL for an unknown name. */
-const struct kit_backend *kit_backend_find(const char *name);
 
 #endif

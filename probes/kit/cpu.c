@@ -67,14 +67,3 @@ const struct kit_backend kit_cpu = {
     .available = dp_host_memory_available,
     .peek = cpu_peek,
 };
-
-const struct kit_backend *kit_backend_find(const char *name)
-{
-    static const struct kit_backend *const backends[] = {&kit_cpu};
-    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
-        if (strcmp(backends[i]->name, name) == 0) {
-            return backends[i];
-        }
-    }
-    return NULL;
-}

@@ -20,7 +20,9 @@
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_LIBRARIES 8
 #define EXIT_LIBRARY_MISSING 127 /* as the loader itself ends a program without its libraries */
+#define EXIT_FAULT 1
 #define EXIT_PROTOCOL 2
+#define EXIT_LOST 3 /* the device's context is gone: another process may do the rest */
 
 /* A descriptor from the environment, or `fallback`. */
 static int descriptor(const char *variable, int fallback)
@@ -97,6 +99,10 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (environment) {
         json_object_set_new(message, "float_environment", environment);
     }
+    json_t *const device = session->backend->device ? session->backend->device() : NULL;
+    if (device) {
+        json_object_set_new(message, "device", device);
+    }
     return message;
 }
 
@@ -117,8 +123,11 @@ static int answer(struct kit_session *session, int out, const json_t *message)
     int rc = kit_request_parse(message, &request);
     rc = rc ? rc : kit_session_serve(session, &request, &observation);
     json_t *const result = rc ? refusal(rc, request.id) : observation;
-    return send_line(out, result) ||
-           send_line(out, json_pack("{s:s, s:I}", "type", "done", "id", request.id));
+    json_t *const done = json_pack("{s:s, s:I}", "type", "done", "id", request.id);
+    if (session->backend->lost && session->backend->lost()) {
+        json_object_set_new(done, "last", json_true());
+    }
+    return send_line(out, result) || send_line(out, done);
 }
 
 /* Reads requests until end of input; returns the exit status. */
@@ -140,6 +149,8 @@ static int serve(struct kit_session *session, int in, int out)
         } else if (answer(session, out, message)) {
             fprintf(stderr, "%s: cannot write an answer: %s\n", session->program->name, strerror(errno));
             status = EXIT_PROTOCOL;
+        } else if (session->backend->lost && session->backend->lost()) {
+            status = EXIT_LOST;
         }
         json_decref(message);
     }
@@ -150,24 +161,42 @@ static int serve(struct kit_session *session, int in, int out)
     return status;
 }
 
+/* The stack did not open: a skip instead of hello says why, where it is more than a missing library. */
+static int closed(const struct kit_program *program, int out)
+{
+    const struct kit_outcome *why = kit_outcome();
+    fprintf(stderr, "%s: %s\n", program->name, why->text);
+    if (strcmp(why->reason, "library_missing") == 0) {
+        return EXIT_LIBRARY_MISSING;
+    }
+    if (!why->reason[0]) {
+        return EXIT_FAULT;
+    }
+    return send_line(out,
+                     json_pack("{s:s, s:s, s:s}", "type", "skip", "reason", why->reason, "text", why->text))
+               ? EXIT_PROTOCOL
+               : 0;
+}
+
 int kit_main(const struct kit_program *program)
 {
     const int in = descriptor("DETPROBE_IN_FD", STDIN_FILENO);
     const int out = descriptor("DETPROBE_OUT_FD", STDOUT_FILENO);
-    const struct kit_backend *const backend = kit_backend_find(program->backend);
-    if (in < 0 || out < 0 || !backend) {
+    const struct kit_backend *const backend = program->memory ? program->memory : &kit_cpu;
+    if (in < 0 || out < 0) {
         fprintf(stderr, "%s: bad DETPROBE_IN_FD or DETPROBE_OUT_FD: not a descriptor\n", program->name);
         return EXIT_PROTOCOL;
     }
     signal(SIGPIPE, SIG_IGN);
     kit_float_watch("main");
     if (program->open && program->open()) {
-        fprintf(stderr, "%s: %s\n", program->name, kit_outcome()->text);
-        return EXIT_LIBRARY_MISSING;
+        return closed(program, out);
     }
     struct kit_session session;
     kit_session_init(&session, program, backend);
     const int status = send_line(out, hello(program, &session)) ? EXIT_PROTOCOL : serve(&session, in, out);
-    kit_session_drop(&session);
+    if (status != EXIT_LOST) { /* what is lost cannot be released either */
+        kit_session_drop(&session);
+    }
     return status;
 }

@@ -100,6 +100,7 @@ struct kit_cell {
     int64_t k;
 };
 
+struct kit_backend;
 struct kit_params; /* the case's params; read with the functions below */
 
 /* One prepared operation. `state` is the probe's own. */
@@ -161,12 +162,13 @@ struct kit_library {
 
 /* The program: one per executable. `main` is `return kit_main(&program);`. */
 struct kit_program {
-    const char *name;            /* "gemm" */
-    const char *backend;         /* "cpu" */
-    const struct op *const *ops; /* NULL-terminated */
-    int default_threads;         /* at the base setting; 0: what the library starts with */
-    /* Opens the stack (once, before hello). KIT_SKIPPED: hello is not sent, the process ends as
-     * library_missing. */
+    const char *name;                 /* "gemm" */
+    const char *backend;              /* "cpu" */
+    const struct op *const *ops;      /* NULL-terminated */
+    const struct kit_backend *memory; /* where operands live; NULL: the host's memory */
+    int default_threads;              /* at the base setting; 0: what the library starts with */
+    /* Opens the stack (once, before hello). KIT_SKIPPED: no hello is sent, the process ends, as
+     * library_missing with 127, else with a skip that speaks for all requests. */
     int (*open)(void);
     /* Libraries opened; returns the count. The kit adds an OpenMP runtime that the process carries; NULL:
      * that one alone. */

@@ -11,6 +11,7 @@
 
 #include "probes/kit/library.h"
 #include "probes/kit/observe.h"
+#include "probes/kit/prove.h"
 #include "probes/kit/shape.h"
 #include "probes/kit/threads.h"
 #include "suite/base/text.h"
@@ -153,9 +154,10 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
         .params = &session->params, .shape = &session->shape, .choice = session->choice, .threads = threads};
     session->op = op; /* from here on release is due */
     rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;
-    return rc ? rc
-              : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
-                                   &session->prepared);
+    rc = rc ? rc
+            : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
+                                 &session->prepared);
+    return rc ? rc : kit_prove_compare(&session->operands);
 }
 
 /* Makes sure that what `key` names is prepared. Takes over `params`. */

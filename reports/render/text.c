@@ -154,6 +154,21 @@ static void put_float_environment(const struct dp_sheet *sheet)
     }
 }
 
+/* What is to be known before a device's results are believed. */
+static void put_proof(const struct dp_sheet *sheet)
+{
+    const json_t *devices = json_object_get(json_object_get(sheet->body, "environment"), "devices");
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const json_t *device = json_array_get(devices, i);
+        const char *proof = dp_json_string(device, "proof", NULL);
+        if (proof) {
+            char *line = dp_printf("%s: %s", dp_json_string(device, "name", "a device"), proof);
+            put_labelled(sheet, "note", line);
+            free(line);
+        }
+    }
+}
+
 /* Axes that guarantees speak of and that were not varied. */
 static void put_not_measured(const struct dp_sheet *sheet)
 {
@@ -357,6 +372,7 @@ int dp_render_text(const json_t *report, const struct dp_render_options *options
     put_machine(&sheet);
     put_plan(&sheet);
     put_float_environment(&sheet);
+    put_proof(&sheet);
     dp_text_put(out, "\n");
     dp_sheet_table(&sheet);
     put_skipped(&sheet);

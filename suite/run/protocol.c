@@ -160,12 +160,17 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
         return ret->body ? 0 : -1;
     }
     const json_t *id = json_object_get(object, "id");
+    if (ret->type == DP_MESSAGE_SKIP && !id) { /* instead of hello: for all requests */
+        ret->body = dp_answer_check(object, runs, err);
+        return ret->body ? 0 : -1;
+    }
     if (!json_is_integer(id)) {
         return dp_err_set(err, DP_EXIT_DATA, "a message of type '%s' without an integer 'id'",
                           type_names[ret->type]);
     }
     ret->id = json_integer_value(id);
     if (ret->type == DP_MESSAGE_DONE) {
+        ret->last = json_is_true(json_object_get(object, "last"));
         return 0;
     }
     ret->body = dp_answer_check(object, runs, err);

@@ -8,6 +8,7 @@
 #define DP_RUN_PROTOCOL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "suite/base/err.h"
@@ -30,6 +31,7 @@ struct dp_message {
     enum dp_message_type type;
     json_int_t id; /* of all but hello; also of one that is wrong otherwise, -1: not known */
     json_t *body;  /* hello, or the answer without its id; NULL of done. Owned */
+    bool last;     /* of done: the program can do no more */
 };
 
 /* Reads one line. `runs` of the request at hand bounds what an observation may claim. -1 with a text that

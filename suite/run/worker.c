@@ -37,6 +37,7 @@ void dp_worker_free(struct dp_worker *worker)
     dp_text_free(&worker->out);
     json_decref(worker->hello);
     json_decref(worker->answer);
+    json_decref(worker->refusal);
     free(worker->queue);
 }
 
@@ -222,7 +223,15 @@ static void on_hello(struct dp_worker *worker, json_t *hello)
     send_next(worker);
 }
 
-static void on_done(struct dp_worker *worker)
+/* Instead of hello: what it says holds for all that is left, once it has ended. */
+static void on_refusal(struct dp_worker *worker, json_t *skip)
+{
+    worker->refusal = json_incref(skip);
+    dp_fd_close(&worker->process.in_fd);
+    enter(worker, DP_WORKER_CLOSING, GRACE_NS);
+}
+
+static void on_done(struct dp_worker *worker, bool last)
 {
     if (!worker->answer) {
         fail(worker, "protocol", "the program said done without an answer");
@@ -239,6 +248,11 @@ static void on_done(struct dp_worker *worker)
         fail(worker, "protocol", "the program went on after done");
         return;
     }
+    if (last) { /* it can do no more; another process gets the rest */
+        dp_fd_close(&worker->process.in_fd);
+        enter(worker, DP_WORKER_CLOSING, GRACE_NS);
+        return;
+    }
     send_next(worker);
 }
 
@@ -251,12 +265,14 @@ static void on_chatter(struct dp_worker *worker)
 
 static void on_answer(struct dp_worker *worker, struct dp_message *message)
 {
-    if (worker->state == DP_WORKER_STARTING) {
+    if (worker->state == DP_WORKER_STARTING && message->type == DP_MESSAGE_SKIP && message->id < 0) {
+        on_refusal(worker, message->body);
+    } else if (worker->state == DP_WORKER_STARTING) {
         fail(worker, "protocol", "the program sent an answer before hello");
     } else if (message->id != worker->id) {
         fail(worker, "protocol", "the program sent an answer to another request than it was asked");
     } else if (message->type == DP_MESSAGE_DONE) {
-        on_done(worker);
+        on_done(worker, message->last);
     } else if (worker->answer) {
         fail(worker, "protocol", "the program sent two answers to one request");
     } else {
@@ -369,6 +385,11 @@ static void describe_status(int status, char *ret, size_t size)
 static bool judge_end(struct dp_worker *worker, int status)
 {
     char how[64], text[700];
+    if (worker->refusal) {
+        answer_rest(worker, worker->refusal);
+        worker->refusal = NULL;
+        return false;
+    }
     describe_status(status, how, sizeof(how));
     if (worker->state == DP_WORKER_BUSY) {
         snprintf(text, sizeof(text), "the program %s before it was done with the request", how);

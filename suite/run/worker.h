@@ -48,6 +48,7 @@ struct dp_worker {
     json_int_t id;
     json_int_t last_id; /* of the request before, -1: none */
     json_t *answer;     /* of the current request, until done */
+    json_t *refusal;    /* a skip that came instead of hello, or NULL; owned */
     size_t finished;    /* requests done by this process */
     bool failed;        /* this process did something wrong */
     int fruitless;      /* processes in a row that failed and finished nothing */

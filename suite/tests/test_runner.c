@@ -223,6 +223,8 @@ static void starts(void **state)
         {"protocol-2", "error", "protocol", "speaks protocol 2, this suite speaks protocol 1"},
         {"silent", "error", "gone", "did not say hello within 1 s"},
         {"unstartable", "error", "spawn", "unstartable': No such file or directory"},
+        {"refuses", "skip", "no_device", "refuses: there is no fake device"},
+        {"one-each", "observation", "", ""}, /* each process answers once, exits with 3, and costs nothing */
         {"repeat-only", "observation", "", ""},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Controls: operations whose answer is known beforehand. Float atomics must vary, or nothing here could be
+ * seen to vary; integer atomics, exact sums and a fixed order must not; the plant differs in exactly one of
+ * 50 runs by one bit. A product whose K is split must vary where parts meet through atomics, of half, half2
+ * and float, and must not where they take turns or wait for a second pass.
+ */
+#include <stdlib.h>
+
+#include "probes/kit/cuda.h"
+#include "probes/kit/dtype.h"
+#include "probes/kit/kernel.h"
+#include "probes/kit/reference.h"
+
+#include "probes/cuda/control.cu"
+
+extern const char control_text[];
+
+#define THREADS 256
+
+/* --- histograms: value i is added to bin index[i]; random indices make threads meet in every bin --- */
+
+enum { INDICES, VALUES, BINS };
+
+struct histogram {
+    CUfunction add, plant;
+    int64_t bins, n;
+    int64_t runs; /* of this prepared call: the plant counts them */
+};
+
+static int describe(const struct kit_params *params, struct kit_shape *ret, enum kit_dtype dtype,
+                    enum kit_fill fill)
+{
+    int64_t bins, n;
+    if (kit_param_int(params, "bins", &bins) || kit_param_int(params, "n", &n)) {
+        return KIT_FAILED;
+    }
+    ret->count = 3;
+    ret->operand[INDICES] = (struct kit_operand){.name = "indices",
+                                                 .role = KIT_IN,
+                                                 .dtype = KIT_S32,
+                                                 .ndim = 1,
+                                                 .shape = {n},
+                                                 .batch_dim = -1,
+                                                 .fill = KIT_INDICES,
+                                                 .below = bins};
+    ret->operand[VALUES] = (struct kit_operand){.name = "values",
+                                                .role = KIT_IN,
+                                                .dtype = dtype,
+                                                .ndim = 1,
+                                                .shape = {n},
+                                                .batch_dim = -1,
+                                                .fill = fill,
+                                                .below = 17};
+    ret->operand[BINS] = (struct kit_operand){
+        .name = "bins", .role = KIT_OUT, .dtype = dtype, .ndim = 1, .shape = {bins}, .batch_dim = -1};
+    ret->flops = (double)n;
+    return KIT_OK;
+}
+
+static int describe_float(const struct kit_params *params, struct kit_shape *ret)
+{
+    return describe(params, ret, KIT_F32, KIT_VALUES);
+}
+
+static int describe_integer(const struct kit_params *params, struct kit_shape *ret)
+{
+    return describe(params, ret, KIT_S32, KIT_VALUES);
+}
+
+/* Integers between -8 and 8 in every set: float sums of them are exact. */
+static int describe_exact(const struct kit_params *params, struct kit_shape *ret)
+{
+    return describe(params, ret, KIT_F32, KIT_TIES);
+}
+
+static int prepare(struct kit_call *call, const char *kernel)
+{
+    struct histogram *const h = calloc(1, sizeof(*h));
+    call->state = h;
+    if (!h) {
+        return kit_fail("out of memory");
+    }
+    h->n = call->shape->operand[VALUES].shape[0];
+    h->bins = call->shape->operand[BINS].shape[0];
+    const int rc = kit_cuda_kernel(kernel, &h->add);
+    return rc ? rc : kit_cuda_kernel("plant", &h->plant);
+}
+
+static int prepare_float(struct kit_call *call, struct kit_prepared *ret)
+{
+    return prepare(call, "histogram_f32");
+}
+
+static int prepare_integer(struct kit_call *call, struct kit_prepared *ret)
+{
+    return prepare(call, "histogram_i32");
+}
+
+static int prepare_ordered(struct kit_call *call, struct kit_prepared *ret)
+{
+    return prepare(call, "histogram_ordered");
+}
+
+static void release(struct kit_call *call)
+{
+    free(call->state);
+    call->state = NULL;
+}
+
+static int launch(const struct histogram *h, const struct kit_buffers *buffers, int64_t items)
+{
+    const struct histogram_args args = {buffers->data[INDICES], buffers->data[VALUES], buffers->data[BINS],
+                                        h->n, h->bins};
+    return kit_cuda_launch(h->add, kit_cuda_blocks(items, THREADS), THREADS, &args);
+}
+
+static int run_atomics(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    const struct histogram *h = call->state;
+    const int rc = kit_cuda_zero(buffers->data[BINS], (size_t)h->bins * sizeof(float));
+    return rc ? rc : launch(h, buffers, h->n);
+}
+
+static int run_ordered(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    const struct histogram *h = call->state;
+    return launch(h, buffers, h->bins);
+}
+
+/* One run of each 50 has one bit flipped. Which run, which bin and which bit come from the inputs, so from
+ * the seed, and stay the same while the inputs do: any 50 runs in a row hold exactly one. */
+static int run_plant(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    struct histogram *h = call->state;
+    const struct plant_args args = {buffers->data[VALUES], buffers->data[BINS], h->bins, h->runs++, 50};
+    const int rc = run_ordered(call, buffers);
+    return rc ? rc : kit_cuda_launch(h->plant, 1, 1, &args);
+}
+
+static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                     size_t count, struct kit_cell *ret)
+{
+    const struct histogram *h = call->state;
+    const enum kit_dtype dtype = call->shape->operand[VALUES].dtype;
+    const int32_t *indices = in[INDICES];
+    struct kit_cell *const bins = calloc((size_t)h->bins, sizeof(*bins));
+    if (!bins) {
+        return kit_fail("out of memory");
+    }
+    for (int64_t i = 0; i < h->n; i++) {
+        const long double value = kit_value(dtype, in[VALUES], i);
+        struct kit_cell *const bin = &bins[indices[i]];
+        bin->value += value;
+        bin->scale += value < 0 ? -value : value;
+        bin->k++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = bins[cells[i]];
+    }
+    free(bins);
+    return KIT_OK;
+}
+
+/* --- a product whose K is split among blocks: C = A B^T, both of f16 --- */
+
+enum { A, B, C };
+
+static const struct split_form {
+    const char *kernel, *second;
+    enum kit_dtype dtype;
+    bool zero, turns, parts;
+} split_forms[] = {
+    {"split_half", NULL, KIT_F16, true, false, false},
+    {"split_half2", NULL, KIT_F16, true, false, false},
+    {"split_float", NULL, KIT_F32, true, false, false},
+    {"split_turnstile", NULL, KIT_F32, true, true, false},
+    {"split_parts", "split_combine", KIT_F32, false, false, true},
+};
+#define SPLIT_WORDS "half-atomics|half2-atomics|float-atomics|turnstile|two-pass"
+
+struct split {
+    const struct split_form *form;
+    CUfunction kernel, second;
+    int64_t m, n, k, split;
+};
+
+static int split_read(const struct kit_params *params, struct split *ret)
+{
+    int form;
+    if (kit_param_word(params, "form", SPLIT_WORDS, &form) || kit_param_int(params, "m", &ret->m) ||
+        kit_param_int(params, "n", &ret->n) || kit_param_int(params, "k", &ret->k) ||
+        kit_param_int(params, "split", &ret->split)) {
+        return KIT_FAILED;
+    }
+    ret->form = &split_forms[form];
+    return ret->m > 0 && ret->n > 0 && ret->n % 2 == 0 && ret->split > 0 && ret->split <= 16 &&
+                   ret->k >= ret->split
+               ? KIT_OK
+               : kit_fail(
+                     "bad params: m, n, k and split up to 16 must be positive, n even, k at least split");
+}
+
+static int split_describe(const struct kit_params *params, struct kit_shape *ret)
+{
+    struct split s;
+    if (split_read(params, &s)) {
+        return KIT_FAILED;
+    }
+    ret->count = 3;
+    ret->operand[A] = (struct kit_operand){
+        .name = "a", .role = KIT_IN, .dtype = KIT_F16, .ndim = 2, .shape = {s.m, s.k}, .batch_dim = -1};
+    ret->operand[B] = (struct kit_operand){
+        .name = "b", .role = KIT_IN, .dtype = KIT_F16, .ndim = 2, .shape = {s.n, s.k}, .batch_dim = -1};
+    ret->operand[C] = (struct kit_operand){.name = "c",
+                                           .role = KIT_OUT,
+                                           .dtype = s.form->dtype,
+                                           .ndim = 2,
+                                           .shape = {s.m, s.n},
+                                           .batch_dim = -1};
+    ret->flops = (double)(s.m * s.n * s.k);
+    return KIT_OK;
+}
+
+static int split_prepare(struct kit_call *call, struct kit_prepared *ret)
+{
+    struct split *const s = calloc(1, sizeof(*s));
+    call->state = s;
+    int rc = s ? split_read(call->params, s) : kit_fail("out of memory");
+    rc = rc ? rc : kit_cuda_kernel(s->form->kernel, &s->kernel);
+    rc = rc || !s->form->second ? rc : kit_cuda_kernel(s->form->second, &s->second);
+    if (rc) {
+        return rc;
+    }
+    if (s->form->turns || s->form->parts) {
+        ret->workspace_bytes =
+            (size_t)(s->m * s->n) * sizeof(float) * (size_t)(s->form->parts ? s->split : 1);
+    }
+    return KIT_OK;
+}
+
+static int split_run(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    const struct split *s = call->state;
+    const int64_t cells = s->m * s->n;
+    const struct split_args args = {buffers->data[A],   buffers->data[B],   buffers->data[C],
+                                    buffers->workspace, buffers->workspace, (i32)s->m,
+                                    (i32)s->n,          (i32)s->k,          (i32)s->split};
+    int rc = KIT_OK;
+    if (s->form->zero) {
+        rc = kit_cuda_zero(buffers->data[C], (size_t)cells * kit_dtype_size(s->form->dtype));
+    }
+    if (!rc && s->form->turns) {
+        rc = kit_cuda_zero(buffers->workspace, (size_t)cells * sizeof(u32));
+    }
+    /* by turns: a block for each part, few enough to be on the device at once */
+    const int blocks = s->form->turns ? (int)s->split : kit_cuda_blocks(cells * s->split, THREADS);
+    rc = rc ? rc : kit_cuda_launch(s->kernel, blocks, THREADS, &args);
+    return rc || !s->second ? rc
+                            : kit_cuda_launch(s->second, kit_cuda_blocks(cells, THREADS), THREADS, &args);
+}
+
+/* Half results round each part and each addition to 11 bits, whatever came before in float. */
+static int split_reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                           size_t count, struct kit_cell *ret)
+{
+    const struct split *s = call->state;
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t *a = (const uint16_t *)in[A] + cells[i] / s->n * s->k;
+        const uint16_t *b = (const uint16_t *)in[B] + cells[i] % s->n * s->k;
+        ret[i] = kit_reference_dot(KIT_F16, a, b, s->k);
+        ret[i].k = s->form->dtype == KIT_F16 ? 2 * s->split : s->k;
+    }
+    return KIT_OK;
+}
+
+#define CONTROL(form, text, describes, prepares, runs_as)                                                    \
+    static const struct op form = {                                                                          \
+        .name = text,                                                                                        \
+        .describe = describes,                                                                               \
+        .prepare = prepares,                                                                                 \
+        .run = runs_as,                                                                                      \
+        .reference = reference,                                                                              \
+        .release = release,                                                                                  \
+    };
+CONTROL(float_atomics, "float-atomics", describe_float, prepare_float, run_atomics)
+CONTROL(integer_atomics, "integer-atomics", describe_integer, prepare_integer, run_atomics)
+CONTROL(exact_sum, "exact-sum", describe_exact, prepare_float, run_atomics)
+CONTROL(fixed_order, "fixed-order", describe_float, prepare_ordered, run_ordered)
+CONTROL(plant, "plant", describe_float, prepare_ordered, run_plant)
+static const struct op split_k = {
+    .name = "split-k",
+    .describe = split_describe,
+    .prepare = split_prepare,
+    .run = split_run,
+    .reference = split_reference,
+    .release = release,
+};
+
+static int open_stack(void)
+{
+    return kit_cuda_open(control_text);
+}
+
+int main(void)
+{
+    static const struct op *const ops[] = {&float_atomics, &integer_atomics, &exact_sum, &fixed_order,
+                                           &plant,         &split_k,         NULL};
+    static const struct kit_program program = {.name = "control",
+                                               .backend = "cuda",
+                                               .ops = ops,
+                                               .memory = &kit_cuda,
+                                               .open = open_stack,
+                                               .libraries = kit_cuda_libraries,
+                                               .set_threads = kit_cuda_set_threads};
+    return kit_main(&program);
+}

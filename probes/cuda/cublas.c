@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The role cublas: opening, versions, the handle, and statuses as outcomes.
+ */
+#include "probes/cuda/cublas.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+struct cublas cublas;
+static void *library;
+static cublasHandle_t handle; /* one in a process: creating one allocates */
+
+static int load_routines(void)
+{
+#define CUBLAS_LOAD(name)                                                                                    \
+    *(void **)&cublas.name = dlsym(library, #name);                                                          \
+    if (!cublas.name) {                                                                                      \
+        return kit_skip("version", "the cuBLAS library does not export '%s'", #name);                        \
+    }
+    CUBLAS_ROUTINES(CUBLAS_LOAD)
+    CUBLAS_LOAD(cublasHgemm)
+#undef CUBLAS_LOAD
+    return KIT_OK;
+}
+
+static int read_version(void)
+{
+    int part[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        if (cublas.cublasGetProperty((libraryPropertyType)i, &part[i]) != CUBLAS_STATUS_SUCCESS) {
+            return kit_fail("cublasGetProperty failed");
+        }
+    }
+    cublas.version = 10000 * part[0] + 100 * part[1] + part[2];
+    return kit_cuda_needs("cuBLAS", part[0], 0);
+}
+
+int cublas_open(void)
+{
+    static const struct kit_cuda_soname sonames[] = {
+        {"libcublas.so.13", 13}, {"libcublas.so.12", 12}, {NULL, 0}};
+    int rc = kit_cuda_open(NULL);
+    if (rc) {
+        return rc;
+    }
+    library = kit_cuda_open_role("cublas", sonames, "cublasCreate_v2");
+    rc = library ? load_routines() : KIT_SKIPPED;
+    return rc ? rc : read_version();
+}
+
+int cublas_libraries(struct kit_library *ret, int max)
+{
+    int count = kit_cuda_libraries(ret, max);
+    size_t (*lt_version)(void);
+    if (count < max) {
+        struct kit_library *const row = &ret[count++];
+        *row = (struct kit_library){.role = "cublas", .name = "cuBLAS"};
+        snprintf(row->version, sizeof(row->version), "%d.%d.%d", cublas.version / 10000,
+                 cublas.version / 100 % 100, cublas.version % 100);
+        kit_path_of(*(void **)&cublas.cublasCreate_v2, row->path, sizeof(row->path));
+    }
+    *(void **)&lt_version = dlsym(library, "cublasLtGetVersion"); /* of the library that cuBLAS carries */
+    if (count < max && lt_version) {
+        struct kit_library *const row = &ret[count++];
+        const size_t version = lt_version();
+        *row = (struct kit_library){.role = "cublaslt", .name = "cuBLASLt"};
+        snprintf(row->version, sizeof(row->version), "%zu.%zu.%zu", version / 10000, version / 100 % 100,
+                 version % 100);
+        kit_path_of(*(void **)&lt_version, row->path, sizeof(row->path));
+    }
+    return count;
+}
+
+int cublas_check(cublasStatus_t status, const char *what)
+{
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        return KIT_OK;
+    }
+    const char *const text = cublas.cublasGetStatusString(status);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
+        return kit_skip("unsupported", "%s: %s", what, text);
+    }
+    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+        return kit_skip("memory", "%s: %s", what, text);
+    }
+    /* the context may be lost; then its own error says more */
+    const int rc = kit_driver_check(kit_driver.cuStreamSynchronize(kit_cuda_stream()), what);
+    return rc == KIT_FAILED ? rc : kit_fail("%s failed: %s (%d)", what, text, (int)status);
+}
+
+int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret)
+{
+    int rc = handle ? KIT_OK : cublas_check(cublas.cublasCreate_v2(&handle), "cublasCreate");
+    /* a stream also takes away the workspace that a call before may have set */
+    rc = rc ? rc : cublas_check(cublas.cublasSetStream_v2(handle, kit_cuda_stream()), "cublasSetStream");
+    rc = rc ? rc : cublas_check(cublas.cublasSetMathMode(handle, modes->math), "cublasSetMathMode");
+    rc = rc ? rc : cublas_check(cublas.cublasSetAtomicsMode(handle, modes->atomics), "cublasSetAtomicsMode");
+    rc = rc ? rc
+            : cublas_check(cublas.cublasSetPointerMode_v2(handle, modes->pointer), "cublasSetPointerMode");
+    *ret = handle;
+    return rc;
+}
+
+int cublas_extents(int64_t m, int64_t n, int64_t k)
+{
+    return m < 1 || n < 1 || k < 1 || m > INT_MAX || n > INT_MAX || k > INT_MAX
+               ? kit_fail("bad params: an extent is not within 1 and %d", INT_MAX)
+               : KIT_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuBLAS, opened at run time. The list of routines is the only place where one is named, by the name that the
+ * real header's macros expand to (cublasSgemm, without _v2, is exported too, under another prototype).
+ */
+#ifndef PROBES_CUDA_CUBLAS_H
+#define PROBES_CUDA_CUBLAS_H
+
+#include <cublas_v2.h>
+
+#include "probes/kit/cuda.h"
+
+/* clang-format off */
+#define CUBLAS_ROUTINES(X) \
+    X(cublasCreate_v2) X(cublasDestroy_v2) X(cublasGetProperty) X(cublasGetStatusString) \
+    X(cublasSetStream_v2) X(cublasSetWorkspace_v2) X(cublasSetMathMode) X(cublasSetAtomicsMode) \
+    X(cublasSetPointerMode_v2) \
+    X(cublasSgemm_v2) X(cublasDgemm_v2) X(cublasGemmEx) \
+    X(cublasSgemmStridedBatched) X(cublasDgemmStridedBatched) X(cublasGemmStridedBatchedEx) \
+    X(cublasSgemv_v2) X(cublasDgemv_v2) X(cublasSdot_v2) X(cublasDdot_v2) X(cublasSnrm2_v2) X(cublasDnrm2_v2) \
+    X(cublasSasum_v2) X(cublasDasum_v2) X(cublasSger_v2) X(cublasDger_v2) X(cublasSsymv_v2) X(cublasDsymv_v2) \
+    X(cublasSsyrk_v2) X(cublasDsyrk_v2) X(cublasStrsm_v2) X(cublasDtrsm_v2)
+/* clang-format on */
+
+#define CUBLAS_POINTER(name) __typeof__(name) *name;
+struct cublas {
+    CUBLAS_ROUTINES(CUBLAS_POINTER)
+    /* the header has it for C++ alone, with pointers to a class of two bytes */
+    cublasStatus_t (*cublasHgemm)(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                  int m, int n, int k, const void *alpha, const void *a, int lda,
+                                  const void *b, int ldb, const void *beta, void *c, int ldc);
+    int version; /* 130100 for 13.1.0 */
+};
+#undef CUBLAS_POINTER
+extern struct cublas cublas;
+
+/* The functions of struct kit_program. */
+int cublas_open(void);
+int cublas_libraries(struct kit_library *ret, int max);
+
+/* What a prepared call needs of the one handle; every mode is set on purpose, never left as it was. */
+struct cublas_modes {
+    cublasMath_t math;
+    cublasAtomicsMode_t atomics;
+    cublasPointerMode_t pointer; /* of alpha, beta and results */
+};
+int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret);
+/* 0, or an outcome kept: what the library or the device cannot do is a skip. */
+int cublas_check(cublasStatus_t status, const char *what);
+/* Extents are int in cuBLAS; fails above. */
+int cublas_extents(int64_t m, int64_t n, int64_t k);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Dense matrix products through cuBLAS. Matrices are row-major, C = op(A) op(B) with beta 0, which cuBLAS
+ * sees as the product of the transposes in column-major order: the operands change places. Several products,
+ * one beside the other in memory, make a strided batch. A choice gives the library a workspace of its size,
+ * which decides which kernels are eligible, or lets it time its algorithms.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/cuda/cublas.h"
+#include "probes/kit/dtype.h"
+#include "probes/kit/reference.h"
+
+#define AUTOTUNE 999 /* CUBLAS_GEMM_AUTOTUNE, of cuBLAS 13 on; headers before have no name for it */
+#define AUTOTUNE_VERSION 130000
+#define TF32_K (1 << 14) /* two operands of 11 bits: 2 * 2^-11 in units of 2^-24 */
+
+enum { A, B, C };
+enum api { S, D, H, EX, S_STRIDED, D_STRIDED, EX_STRIDED };
+/* In what the sum is held: decides what the error bound counts. */
+enum sum { IN_OUTPUT_TYPE, WIDER, OF_TF32 };
+
+static const struct routine {
+    const char *name;
+    enum api api;
+    enum kit_dtype in, out;
+    cudaDataType_t in_type, out_type;
+    cublasComputeType_t compute;
+    enum sum sum;
+    cublasMath_t math;
+} routines[] = {
+    {"sgemm", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"sgemm-tf32", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, OF_TF32,
+     CUBLAS_TF32_TENSOR_OP_MATH},
+    {"sgemm-pedantic", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+     CUBLAS_PEDANTIC_MATH},
+    {"dgemm", D, KIT_F64, KIT_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"hgemm", H, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-f32", EX, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-tf32", EX, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-f16", EX, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, WIDER,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-f16-wide-reduction", EX, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, WIDER,
+     CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION},
+    {"gemmex-f16-f32", EX, KIT_F16, KIT_F32, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-bf16", EX, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, WIDER,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-bf16-wide-reduction", EX, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
+     WIDER, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION},
+    {"gemmex-bf16-f32", EX, KIT_BF16, KIT_F32, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"gemmex-s8-s32", EX, KIT_S8, KIT_S32, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, IN_OUTPUT_TYPE,
+     CUBLAS_DEFAULT_MATH},
+    {"sgemmstridedbatched", S_STRIDED, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
+     IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"dgemmstridedbatched", D_STRIDED, KIT_F64, KIT_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F,
+     IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"gemmstridedbatchedex-f16", EX_STRIDED, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F,
+     WIDER, CUBLAS_DEFAULT_MATH},
+    {"gemmstridedbatchedex-bf16", EX_STRIDED, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF,
+     CUBLAS_COMPUTE_32F, WIDER, CUBLAS_DEFAULT_MATH},
+    {"gemmstridedbatchedex-tf32", EX_STRIDED, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F,
+     CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32, CUBLAS_DEFAULT_MATH},
+};
+
+/* Implementations to choose from; NULL is the library's own with its own workspace. */
+static const struct form {
+    const char *name;
+    size_t workspace;
+    int algorithm;
+} forms[] = {
+    {"workspace-64KiB", (size_t)64 << 10, CUBLAS_GEMM_DEFAULT},
+    {"workspace-4MiB", (size_t)4 << 20, CUBLAS_GEMM_DEFAULT},
+    {"workspace-32MiB", (size_t)32 << 20, CUBLAS_GEMM_DEFAULT},
+    {"autotune", 0, AUTOTUNE},
+};
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+static const struct form own_form = {NULL, 0, CUBLAS_GEMM_DEFAULT};
+
+struct scalar {
+    union {
+        float f32;
+        double f64;
+        uint16_t f16;
+        int32_t s32;
+    };
+};
+
+struct gemm {
+    const struct routine *routine;
+    const struct form *form;
+    cublasHandle_t handle;
+    bool trans_a, trans_b;
+    int64_t m, n, k, count; /* count of products */
+    struct scalar one, zero;
+};
+
+static bool is_strided(const struct routine *routine)
+{
+    return routine->api >= S_STRIDED;
+}
+
+static int read_params(const struct kit_params *params, struct gemm *ret)
+{
+    const char *name;
+    int trans;
+    *ret = (struct gemm){.count = 1};
+    if (kit_param_string(params, "routine", &name) ||
+        kit_param_word(params, "trans", "nn|nt|tn|tt", &trans) || kit_param_int(params, "m", &ret->m) ||
+        kit_param_int(params, "n", &ret->n) || kit_param_int(params, "k", &ret->k)) {
+        return KIT_FAILED;
+    }
+    for (size_t i = 0; i < sizeof(routines) / sizeof(routines[0]); i++) {
+        ret->routine = strcmp(routines[i].name, name) == 0 ? &routines[i] : ret->routine;
+    }
+    if (!ret->routine) {
+        return kit_fail("unknown routine '%s'", name);
+    }
+    ret->trans_a = trans & 2;
+    ret->trans_b = trans & 1;
+    if (is_strided(ret->routine) && kit_param_int(params, "count", &ret->count)) {
+        return KIT_FAILED;
+    }
+    return cublas_extents(ret->m, ret->n, ret->k) || cublas_extents(ret->count, 1, 1) ? KIT_FAILED : KIT_OK;
+}
+
+/* Samples of a batch are rows of op(A) and C; of a strided batch, its products. */
+static struct kit_operand matrix(const struct gemm *g, const char *name, enum kit_role role,
+                                 enum kit_dtype dtype, int64_t rows, int64_t columns, int batch_dim)
+{
+    if (is_strided(g->routine)) {
+        return (struct kit_operand){.name = name,
+                                    .role = role,
+                                    .dtype = dtype,
+                                    .ndim = 3,
+                                    .shape = {g->count, rows, columns},
+                                    .align = 256,
+                                    .batch_dim = 0};
+    }
+    return (struct kit_operand){.name = name,
+                                .role = role,
+                                .dtype = dtype,
+                                .ndim = 2,
+                                .shape = {rows, columns},
+                                .align = 256,
+                                .batch_dim = batch_dim};
+}
+
+static int describe(const struct kit_params *params, struct kit_shape *ret)
+{
+    struct gemm g;
+    if (read_params(params, &g)) {
+        return KIT_FAILED;
+    }
+    const struct routine *r = g.routine;
+    ret->count = 3;
+    ret->operand[A] =
+        matrix(&g, "a", KIT_IN, r->in, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.trans_a ? 1 : 0);
+    ret->operand[B] = matrix(&g, "b", KIT_IN, r->in, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, -1);
+    ret->operand[C] = matrix(&g, "c", KIT_OUT, r->out, g.m, g.n, 0);
+    ret->flops = (double)g.m * (double)g.n * (double)g.k * (double)g.count;
+    return KIT_OK;
+}
+
+static int choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
+{
+    static const char *names[FORMS];
+    for (size_t i = 0; i < FORMS; i++) {
+        names[i] = forms[i].name;
+    }
+    *ret_names = names;
+    *ret_count = (int)FORMS;
+    return KIT_OK;
+}
+
+/* alpha and beta have the type of the computation. */
+static void set_scalars(struct gemm *g)
+{
+    switch (g->routine->compute) {
+    case CUBLAS_COMPUTE_64F:
+        g->one.f64 = 1;
+        break;
+    case CUBLAS_COMPUTE_16F:
+        g->one.f16 = 0x3c00;
+        break;
+    case CUBLAS_COMPUTE_32I:
+        g->one.s32 = 1;
+        break;
+    default:
+        g->one.f32 = 1;
+        break;
+    }
+}
+
+static int find_form(const char *choice, const struct gemm *g, const struct form **ret)
+{
+    *ret = &own_form;
+    for (size_t i = 0; choice && i < FORMS; i++) {
+        *ret = strcmp(forms[i].name, choice) == 0 ? &forms[i] : *ret;
+    }
+    if ((*ret)->algorithm == AUTOTUNE && g->routine->api != EX && g->routine->api != EX_STRIDED) {
+        return kit_skip("unsupported", "%s takes no algorithm", g->routine->name);
+    }
+    if ((*ret)->algorithm == AUTOTUNE && cublas.version < AUTOTUNE_VERSION) {
+        return kit_skip("version", "cuBLAS before 13.0 does not tune by itself");
+    }
+    return KIT_OK;
+}
+
+static int prepare(struct kit_call *call, struct kit_prepared *ret)
+{
+    struct gemm *const g = calloc(1, sizeof(*g));
+    call->state = g;
+    int rc = g ? read_params(call->params, g) : kit_fail("out of memory");
+    rc = rc ? rc : find_form(call->choice, g, &g->form);
+    if (rc) {
+        return rc;
+    }
+    const struct cublas_modes modes = {g->routine->math, CUBLAS_ATOMICS_NOT_ALLOWED,
+                                       CUBLAS_POINTER_MODE_HOST};
+    set_scalars(g);
+    ret->workspace_bytes = g->form->workspace;
+    return cublas_prepare(&modes, &g->handle);
+}
+
+/* Operands as cuBLAS sees them: the second of ours is its first. */
+struct seen {
+    cublasOperation_t op_a, op_b;
+    int m, n, k, lda, ldb, ldc, count;
+    long long stride_a, stride_b, stride_c;
+    const void *a, *b;
+    void *c;
+};
+
+static struct seen column_major(const struct gemm *g, const struct kit_buffers *buffers)
+{
+    return (struct seen){.op_a = g->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                         .op_b = g->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                         .m = (int)g->n,
+                         .n = (int)g->m,
+                         .k = (int)g->k,
+                         .lda = (int)(g->trans_b ? g->k : g->n),
+                         .ldb = (int)(g->trans_a ? g->m : g->k),
+                         .ldc = (int)g->n,
+                         .count = (int)g->count,
+                         .stride_a = g->n * g->k,
+                         .stride_b = g->m * g->k,
+                         .stride_c = g->m * g->n,
+                         .a = buffers->data[B],
+                         .b = buffers->data[A],
+                         .c = buffers->data[C]};
+}
+
+static cublasStatus_t call_plain(const struct gemm *g, const struct seen *s)
+{
+    const struct routine *r = g->routine;
+    switch (r->api) {
+    case S:
+        return cublas.cublasSgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, s->a, s->lda,
+                                     s->b, s->ldb, &g->zero.f32, s->c, s->ldc);
+    case D:
+        return cublas.cublasDgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, s->a, s->lda,
+                                     s->b, s->ldb, &g->zero.f64, s->c, s->ldc);
+    case H:
+        return cublas.cublasHgemm(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f16, s->a, s->lda,
+                                  s->b, s->ldb, &g->zero.f16, s->c, s->ldc);
+    default:
+        return cublas.cublasGemmEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, s->a, r->in_type,
+                                   s->lda, s->b, r->in_type, s->ldb, &g->zero, s->c, r->out_type, s->ldc,
+                                   r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+    }
+}
+
+static cublasStatus_t call_strided(const struct gemm *g, const struct seen *s)
+{
+    const struct routine *r = g->routine;
+    switch (r->api) {
+    case S_STRIDED:
+        return cublas.cublasSgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32,
+                                                s->a, s->lda, s->stride_a, s->b, s->ldb, s->stride_b,
+                                                &g->zero.f32, s->c, s->ldc, s->stride_c, s->count);
+    case D_STRIDED:
+        return cublas.cublasDgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64,
+                                                s->a, s->lda, s->stride_a, s->b, s->ldb, s->stride_b,
+                                                &g->zero.f64, s->c, s->ldc, s->stride_c, s->count);
+    default:
+        return cublas.cublasGemmStridedBatchedEx(
+            g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, s->a, r->in_type, s->lda, s->stride_a,
+            s->b, r->in_type, s->ldb, s->stride_b, &g->zero, s->c, r->out_type, s->ldc, s->stride_c, s->count,
+            r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+    }
+}
+
+static int run(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    const struct gemm *g = call->state;
+    const struct seen s = column_major(g, buffers);
+    if (g->form->workspace) {
+        const int rc =
+            cublas_check(cublas.cublasSetWorkspace_v2(g->handle, buffers->workspace, g->form->workspace),
+                         "cublasSetWorkspace");
+        if (rc) {
+            return rc;
+        }
+    }
+    return cublas_check(is_strided(g->routine) ? call_strided(g, &s) : call_plain(g, &s), g->routine->name);
+}
+
+/* Sums held wider than the output lose their bits in one rounding at the end (two where split sums are stored
+ * in between), tf32 also in each operand. */
+static int64_t bound_k(const struct gemm *g)
+{
+    return g->routine->sum == WIDER ? 4 : g->routine->sum == OF_TF32 ? g->k + TF32_K : g->k;
+}
+
+static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                     size_t count, struct kit_cell *ret)
+{
+    const struct gemm *g = call->state;
+    const enum kit_dtype dtype = g->routine->in;
+    const size_t size = kit_dtype_size(dtype), row = (size_t)g->k * size;
+    char *a = NULL, *b = NULL;
+    int64_t product = -1;
+    for (size_t i = 0; i < count; i++) { /* cells ascend, so products come one after the other */
+        const int64_t cell = cells[i] % (g->m * g->n);
+        if (cells[i] / (g->m * g->n) != product) {
+            product = cells[i] / (g->m * g->n);
+            free(a);
+            free(b);
+            a = kit_reference_matrix(dtype, (const char *)in[A] + (size_t)(product * g->m * g->k) * size,
+                                     g->m, g->k, g->trans_a);
+            b = kit_reference_matrix(dtype, (const char *)in[B] + (size_t)(product * g->n * g->k) * size,
+                                     g->n, g->k, !g->trans_b);
+        }
+        ret[i] =
+            kit_reference_dot(dtype, a + (size_t)(cell / g->n) * row, b + (size_t)(cell % g->n) * row, g->k);
+        ret[i].k = bound_k(g);
+    }
+    free(a);
+    free(b);
+    return KIT_OK;
+}
+
+static void release(struct kit_call *call)
+{
+    free(call->state);
+    call->state = NULL;
+}
+
+static const struct op gemm = {
+    .name = "gemm",
+    .describe = describe,
+    .choices = choices,
+    .prepare = prepare,
+    .run = run,
+    .reference = reference,
+    .release = release,
+};
+
+int main(void)
+{
+    static const struct op *const ops[] = {&gemm, NULL};
+    static const struct kit_program program = {.name = "gemm",
+                                               .backend = "cuda",
+                                               .ops = ops,
+                                               .memory = &kit_cuda,
+                                               .open = cublas_open,
+                                               .libraries = cublas_libraries,
+                                               .set_threads = kit_cuda_set_threads};
+    return kit_main(&program);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is said of the device: facts for hello, the driver's own version number, whether others use it.
+ */
+#ifndef KIT_CUDA_DEVICE_H
+#define KIT_CUDA_DEVICE_H
+
+#include <jansson.h>
+
+#include "probes/kit/cuda_driver.h"
+
+/* The value of an attribute, or -1. */
+int kit_device_attribute(CUdevice device, CUdevice_attribute attribute);
+/* "550.54.14", or "" where NVML is not there. */
+const char *kit_device_driver_name(void);
+/* The member `device` of hello: strings, integers and booleans. Owned. */
+json_t *kit_device_json(CUdevice device);
+/* KIT_SKIPPED device_busy where its compute mode keeps us out or other processes compute on it, unless
+ * DETPROBE_FORCE is 1. */
+int kit_device_idle(CUdevice device);
+
+#endif

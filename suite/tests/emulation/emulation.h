@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The emulated CUDA stack of the tests: libraries with the real SONAMEs that compute on the CPU, so that
+ * unmodified probe programs run without a GPU. What is injected comes from DETPROBE_EMULATE, words separated
+ * by commas:
+ *   order=seeded|fixed|race   own kernels: blocks and threads in another order at each launch, from a seed
+ *                             (default); in one order; dealt to threads that race
+ *   seed=N                    of order=seeded
+ *   reorder=NAME              library functions whose name begins so sum in another order at each call
+ *   bitflip=NAME              one bit of the result of such a function is flipped at every third call
+ *   unwritten=NAME            such a function leaves the last element of its result as it was
+ *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
+ *   status=NAME               such a function fails
+ *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
+ *   blind=1                   the comparison of the kit sees no difference
+ *   memory=BYTES              of the device
+ *   sticky=N                  the N-th wait for the device of a process finds an illegal address
+ *   devices=N  capability=N  driver=N  mode=N    what cuDeviceGetCount, attributes and cuDriverGetVersion say
+ * A library that emulates another one includes this and is linked to the emulated libcuda.so.1.
+ * DETPROBE_EMULATE_LOG names a file that gets one line per call that matters.
+ */
+#ifndef EMULATION_H
+#define EMULATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The value of a word of DETPROBE_EMULATE, or `fallback`. */
+const char *emulate_word(const char *word, const char *fallback);
+long emulate_number(const char *word, long fallback);
+/* Whether `word` is given for the function `name`. */
+bool emulate_for(const char *word, const char *name);
+void emulate_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A permutation of 0 .. count-1, the identity unless `shuffled`, another one at each call. */
+void emulate_order(int32_t *ret, int32_t count, bool shuffled);
+/* Faults of one call, done to its dense result. */
+void emulate_harm(const char *name, void *result, size_t elements, size_t size, const void *before_last);
+bool emulate_is_device_memory(const void *memory, size_t bytes);
+
+/* Own kernels. */
+typedef void (*emulate_kernel)(const void *packed);
+void emulate_launch(emulate_kernel kernel, unsigned blocks, unsigned threads, const void *packed);
+
+#endif

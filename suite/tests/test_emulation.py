@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmodified CUDA probe programs on the emulated stack: each injection gives its rows and no other.
+
+usage: test_emulation.py DETPROBE EMULATION-FOLDER [TEST...]
+NVRTC is the real one; without it there is nothing to test.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+SKIP = 77
+
+KEPT, ALLOWED, BROKEN = ("repeats", "kept"), ("varies", "allows"), ("varies", "broken")
+# What each case says when nothing is injected.
+CASES = {
+    "cuda/gemm/sgemm-nt-128x96x777": KEPT,
+    "cuda/gemm/dgemm-nn-16x16x16": KEPT,
+    "cuda/gemm/gemmex-bf16-nn-128x96x777": KEPT,
+    "cuda/gemm/gemmex-s8-s32-nt-128x96x768": KEPT,
+    "cuda/blas/sdot-1000": KEPT,
+    "cuda/blas/ssymv-lower-1000": KEPT,
+    "cuda/blas/ssymv-lower-1000-atomics": ALLOWED,
+    "cuda/atomics/atom-f32-16x4096": ALLOWED,
+    "cuda/atomics/atom-bf16-1024x64": ALLOWED,
+    "cuda/atomics/atom-s32-16x4096": KEPT,
+    "cuda/atomics/max-s64-16x4096": KEPT,
+    "cuda/atomics/append-s64-16384": ALLOWED,
+    "cuda/atomics/last-block-index-16x65536": KEPT,
+    "cuda/atomics/last-block-arrival-16x65536": ALLOWED,
+    "cuda/atomics/block-sum-512x256": KEPT,
+}
+GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
+
+
+def has_nvrtc():
+    for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
+        try:
+            ctypes.CDLL(name)
+            return True
+        except OSError:
+            continue
+    return False
+
+
+class Emulated(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.log = pathlib.Path(self.folder.name, "calls")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def detprobe(self, *arguments, injection="", emulated=True, environment=None):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        if emulated:
+            variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
+            variables["DETPROBE_EMULATE"] = injection
+            variables["DETPROBE_EMULATE_LOG"] = str(self.log)
+            variables["LD_BIND_NOW"] = "1"
+        variables.update(environment or {})
+        return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
+                              timeout=600)
+
+    def run_cases(self, cases, code, injection="", **options):
+        """A quick run whose exit status is known: the report."""
+        file = pathlib.Path(self.folder.name, "report.json")
+        done = self.detprobe("run", "--level", "quick", "--axis", "repeat", "-o", file, *cases, injection=injection,
+                             **options)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.text = done.stdout
+        return json.loads(file.read_text())
+
+    def rows(self, report):
+        return {row["case"]: (row["observed"], row.get("guarantee", {}).get("status"))
+                for row in report["body"]["results"]}
+
+    def expect(self, code, injection, changed, cases=None, controls=()):
+        """All cases as without injection but those in `changed`; all controls behave but `controls`."""
+        cases = cases or list(CASES)
+        report = self.run_cases(cases, code, injection)
+        self.assertEqual(self.rows(report), {case: changed.get(case, CASES[case]) for case in cases})
+        misbehaved = {row["name"] for row in report["body"]["controls"] if not row["behaved"]}
+        self.assertEqual(misbehaved, {f"cuda/control/{name}" for name in controls})
+        return report
+
+
+class Rows(Emulated):
+    def test_nothing_injected(self):
+        report = self.expect(0, "", {})
+        for row in report["body"]["results"]:
+            self.assertEqual(row.get("checked", "full"), "full", row)
+        self.assertEqual(len(report["body"]["controls"]), 10)
+        devices = report["body"]["environment"]["devices"]
+        self.assertEqual(len(devices), 1, "one device, however many programs")
+        self.assertTrue(devices[0]["emulated"])
+        self.assertTrue(devices[0]["name"].startswith("emulated "))
+        self.assertIn("unproven on hardware", self.text)
+        again = self.run_cases(list(CASES), 0)
+        self.assertEqual(again["digest"], report["digest"])
+
+    def test_reordering(self):
+        self.expect(1, "reorder=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": BROKEN})
+
+    def test_reordering_of_integers_does_not_show(self):
+        self.expect(1, "reorder=cublasGemmEx", {"cuda/gemm/gemmex-bf16-nn-128x96x777": BROKEN}, GEMM)
+
+    def test_bit_flip(self):
+        case = "cuda/gemm/sgemm-nt-128x96x777"
+        # one bit of an exact sum is no rounding: wrong, beside varying
+        report = self.expect(1, "bitflip=cublasSgemm", {case: ("wrong", "broken")}, GEMM)
+        measured = next(row for row in report["measurements"]["cases"] if row["case"] == case)
+        self.assertEqual(measured["mismatch"]["elements"], 1)
+        self.assertEqual(measured["mismatch"]["max_ulp"], "1")
+
+    def test_unwritten(self):
+        self.expect(1, "unwritten=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("wrong", "kept")}, GEMM)
+
+    def test_wrong(self):
+        self.expect(1, "wrong=cublasDgemm", {"cuda/gemm/dgemm-nn-16x16x16": ("wrong", "kept")}, GEMM)
+
+    def test_failing_call(self):
+        report = self.expect(2, "status=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("error", None)}, GEMM)
+        self.assertIn("sgemm failed: the function failed to launch", json.dumps(report))
+
+    def test_one_order_makes_the_run_insensitive(self):
+        vary = ("float-atomics", "split-k-float-atomics", "split-k-half-atomics", "split-k-half2-atomics")
+        cases = ["cuda/atomics/atom-s32-16x4096", "cuda/atomics/atom-f32-16x4096"]
+        report = self.run_cases(cases, 2, "order=fixed")
+        self.assertEqual({row["observed"] for row in report["body"]["results"]}, {"untested"})
+        misbehaved = {row["name"].rsplit("/", 1)[1] for row in report["body"]["controls"] if not row["behaved"]}
+        self.assertEqual(misbehaved, set(vary))
+
+    def test_racing_threads(self):
+        self.expect(0, "order=race", {}, ["cuda/atomics/atom-f32-16x4096", "cuda/atomics/atom-s32-16x4096",
+                                          "cuda/atomics/last-block-index-16x65536"])
+
+    def test_blind_comparison(self):
+        report = self.run_cases(GEMM, 2, "blind=1")
+        self.assertEqual(set(self.rows(report).values()), {("error", None)})
+        self.assertIn("the comparison on the device is wrong", json.dumps(report))
+
+    def test_sticky_error_costs_one_request(self):
+        """The context is lost in the middle; a new process does the rest."""
+        cases = ["cuda/gemm/dgemm-nn-16x16x16", "cuda/gemm/sgemm-nn-16x16x16", "cuda/gemm/dgemm-nt-128x96x777"]
+        report = self.run_cases(cases, 2, "sticky=400")
+        observed = [row["observed"] for row in report["body"]["results"]]
+        self.assertIn("error", observed)
+        self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", json.dumps(report))
+        crashed = [row for row in report["body"]["results"] if row.get("reason") == "crash"]
+        self.assertEqual(crashed, [], "the process ends after its answer, never before")
+
+
+class Refusals(Emulated):
+    def skipped(self, injection, reason, words, code=77, **options):
+        report = self.run_cases(GEMM, code, injection, **options)
+        for row in report["body"]["results"]:
+            self.assertEqual((row["observed"], row["reason"]), ("skipped", reason))
+            self.assertIn(words, row.get("text", ""))
+
+    def test_no_device(self):
+        self.skipped("devices=0", "no_device", "sees no GPU")
+        required = self.detprobe("run", "--level", "quick", "--require", "cuda", *GEMM, injection="devices=0")
+        self.assertEqual(required.returncode, 2)
+
+    def test_old_driver(self):
+        self.skipped("driver=12040", "version", "supports CUDA 12.4; this")
+
+    def test_modes(self):
+        self.skipped("mode=2", "device_busy", "PROHIBITED")
+        self.skipped("mode=3", "device_busy", "EXCLUSIVE_PROCESS")
+        report = self.run_cases(GEMM[:1], 0, "mode=3", environment={"DETPROBE_FORCE": "1"})
+        self.assertEqual(self.rows(report)[GEMM[0]], KEPT)
+
+    def test_memory(self):
+        self.skipped("memory=1048576", "memory", "MiB")
+
+    def test_missing_libraries(self):
+        for role in ("NVRTC", "CUBLAS"):
+            self.skipped("", "library_missing", role.lower(),
+                         environment={f"DETPROBE_LIB_{role}": "/nonexistent/library.so"})
+
+    def test_too_old_a_device(self):
+        self.skipped("capability=70", "version", "sm_70")
+
+    def test_real_libraries_without_a_driver(self):
+        try:
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("there is a driver here")
+        except OSError:
+            pass
+        done = self.detprobe("run", "--level", "quick", "@cuda", emulated=False)
+        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
+        self.assertIn("no CUDA driver", done.stdout)
+        done = self.detprobe("run", "--level", "quick", "@cuda", "--require", "cuda", emulated=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+
+
+class Calls(Emulated):
+    def lines(self, name):
+        return [line for line in self.log.read_text().splitlines() if line.startswith(name + " ")]
+
+    def test_modes_are_set_on_purpose(self):
+        self.run_cases(["cuda/gemm/sgemm-nt-128x96x777", "cuda/gemm/sgemm-tf32-nn-128x96x777"], 0)
+        seen = {line.split("stream=")[0] for line in self.lines("cublasSgemm_v2")}
+        # row-major A (128x777) times B^T (96x777): cuBLAS sees 96x128, its first operand transposed
+        plain = "cublasSgemm_v2 tn m=96 n=128 k=777 lda=777 ldb=777 ldc=96 compute=68 math=0 atomics=0 workspace=0 "
+        tf32 = "cublasSgemm_v2 nn m=96 n=128 k=777 lda=96 ldb=777 ldc=96 compute=68 math=3 atomics=0 workspace=0 "
+        self.assertEqual(seen, {plain, tf32})
+        self.assertFalse([line for line in self.lines("cublasSgemm_v2") if line.endswith("stream=(nil)")])
+        self.assertTrue(self.lines("cuModuleLoadDataEx")[0].endswith("cubin"))
+
+    def test_one_handle_a_process(self):
+        self.run_cases(GEMM, 0)
+        creations = self.log.read_text().splitlines().count("cublasCreate")
+        self.assertEqual(creations, 1, "one for the one process of axis repeat")
+
+    def test_workspace_of_the_caller(self):
+        self.run_cases(["cuda/gemm/sgemm-nn-128x128x4096-workspace-4mib"], 0)
+        sizes = {line.split("workspace=")[1].split()[0] for line in self.lines("cublasSgemm_v2")}
+        self.assertEqual(sizes, {"4194304"})
+
+    def test_newer_device_gets_ptx(self):
+        self.run_cases(["cuda/atomics/atom-s32-16x4096"], 0, "capability=199")
+        self.assertTrue(self.lines("cuModuleLoadDataEx")[0].endswith("ptx"))
+
+
+if __name__ == "__main__":
+    if not has_nvrtc():
+        print("skipped: no NVRTC")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
