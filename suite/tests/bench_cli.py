@@ -43,7 +43,7 @@ def bench_list(options):
 
 
 def spent(report):
-    """Seconds in the cases of each family, dearest first, and what is left for everything else."""
+    """Seconds in the operations of each family, dearest first, and what is left for everything else."""
     families = collections.Counter()
     for case in report["measurements"]["cases"]:
         families["/".join(case["case"].split("/")[:2])] += case.get("seconds", 0)
@@ -59,7 +59,7 @@ def bench_level(options, level, target):
     families, rest = spent(report)
     dearest = ", ".join(f"{name} {share:.1f} s" for name, share in families[:4])
     print(f"run --all --level {level}: {took:.1f} s on {len(os.sched_getaffinity(0))} cores, target <= {target} s; "
-          f"limit: {dearest}; starting programs and the suite itself {rest:.1f} s of it")
+          f"limit: the operations, {dearest}; inputs, references, digests and starting programs {rest:.1f} s of it")
 
 
 def bench_memory(options):
