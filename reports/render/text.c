@@ -12,7 +12,6 @@
 #include "suite/base/json.h"
 
 #define LABEL 10 /* columns of "measured  " */
-#define PATH_MOST 34
 
 static const struct {
     const char *word, *code;
@@ -46,21 +45,32 @@ static void put_labelled(const struct dp_sheet *sheet, const char *label, const 
     dp_words_wrap(sheet->out, text, LABEL, LABEL, sheet->columns);
 }
 
-/* "/usr/lib/x86_64-linux-gnu/libfoo.so.3" -> "/usr/.../libfoo.so.3": the file, and whose it is. */
-static char *short_path(const char *path)
+/* Where a whole path does not fit, its last two parts: ".../openblas-openmp/libblas.so.3" tells whose file it
+ * is. */
+static const char *path_end(const char *path)
 {
-    const char *file = strrchr(path, '/');
-    const char *second = path[0] == '/' ? strchr(path + 1, '/') : NULL;
-    if (!file || !second || second == file || strlen(path) <= PATH_MOST) {
-        return dp_strdup(path);
+    const char *end = path + strlen(path);
+    for (int slashes = 0; end > path && slashes < 2; end--) {
+        slashes += end[-1] == '/';
     }
-    return dp_printf("%.*s/...%s", (int)(second - path), path, file);
+    return end;
+}
+
+static char *library_item(const struct dp_sheet *sheet, const char *name, const char *path)
+{
+    char *whole = path[0] ? dp_printf("%s (%s)", name, path) : dp_strdup(name);
+    if (LABEL + dp_words_width(whole) + 1 <= sheet->columns || path_end(path) == path) {
+        return whole;
+    }
+    free(whole);
+    return dp_printf("%s (...%s)", name, path_end(path));
 }
 
 static char *library_name(const json_t *library)
 {
+    const char *version = dp_json_string(library, "version", "");
     return dp_printf("%s %s", dp_json_string(library, "name", ""),
-                     dp_json_string(library, "version", "(unknown)"));
+                     version[0] ? version : "(version unknown)");
 }
 
 /* Libraries each whole, broken between them only. */
@@ -73,8 +83,8 @@ static void put_measured(const struct dp_sheet *sheet)
     for (size_t i = 0; i < count; i++) {
         const json_t *library = json_array_get(libraries, i);
         char *name = library_name(library);
-        char *path = short_path(dp_json_string(library, "path", ""));
-        char *item = path[0] ? dp_printf("%s (%s)", name, path) : dp_strdup(name);
+        const char *path = dp_json_string(library, "path", "");
+        char *item = library_item(sheet, name, path);
         const size_t width = dp_words_width(item) + (i + 1 < count);
         if (column > LABEL && column + 1 + width > sheet->columns) {
             dp_text_put(sheet->out, "\n");
@@ -88,7 +98,6 @@ static void put_measured(const struct dp_sheet *sheet)
         dp_text_put(sheet->out, i + 1 < count ? "," : "");
         column += width;
         free(name);
-        free(path);
         free(item);
     }
     dp_text_put(sheet->out, count == 0 ? "no library\n" : "\n");

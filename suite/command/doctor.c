@@ -91,8 +91,12 @@ static int diagnose(const struct dp_catalogue *catalogue)
     for (size_t i = 0; i < catalogue->program_count; i++) {
         ask(catalogue->programs[i], &findings);
     }
-    printf("detprobe   %s, %zu cases in %zu programs\n", DP_VERSION, catalogue->case_count,
-           catalogue->program_count);
+    size_t controls = 0;
+    for (size_t i = 0; i < catalogue->case_count; i++) {
+        controls += catalogue->cases[i].control;
+    }
+    printf("detprobe   %s, %zu cases and %zu controls in %zu programs\n", DP_VERSION,
+           catalogue->case_count - controls, controls, catalogue->program_count);
     print_host();
     print_backends(&findings);
     print_libraries(findings.libraries);

@@ -151,6 +151,10 @@ static int check_options(struct run_options *o, struct dp_err *err)
     if (o->all && o->plan.include.count > 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
     }
+    if (o->dry_run && o->json) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'--dry-run' and '--json' exclude each other, drop one of them");
+    }
     if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
                       o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
                       o->plan.budget_ns > 0)) {
@@ -412,6 +416,17 @@ static void write_report(struct run *run)
     }
 }
 
+/* Says why a run that looks good ends with 2: the table knows results, not what was required. */
+static void print_absent(const struct run *run)
+{
+    const struct dp_strings *names = &run->options.require;
+    for (size_t i = 0; i < names->count; i++) {
+        if (!backend_ran(run->judged.results, names->items[i])) {
+            fprintf(stderr, "detprobe: no case of the required backend '%s' ran\n", names->items[i]);
+        }
+    }
+}
+
 /* Both the table and the file, even if one of them fails: nothing is lost. A file comes first, since a reader
  * of the table may go away and take us with it; a pipe comes last, since it may have no reader yet. */
 static int deliver(struct run *run)
@@ -436,19 +451,22 @@ static int deliver(struct run *run)
     if (output && !whole) {
         write_report(run);
     }
+    print_absent(run);
     return dp_exit_code(&run->verdict);
 }
 
 static void print_dry_run(const struct dp_plan *plan)
 {
+    size_t controls = 0;
     for (size_t i = 0; i < plan->case_count; i++) {
         printf("%s%s\n", plan->cases[i]->id, plan->cases[i]->control ? " (control)" : "");
+        controls += plan->cases[i]->control;
     }
     for (size_t i = 0; i < plan->left_out_count; i++) {
         printf("%s left out: %s\n", plan->left_out[i].case_id, plan->left_out[i].reason);
     }
-    printf("%zu cases, %zu requests, %d seeds x %d runs, %d fresh processes, axes", plan->case_count,
-           plan->request_count, plan->seeds, plan->runs, plan->fresh);
+    printf("%zu cases and %zu controls, %zu requests, %d seeds x %d runs, %d new processes, axes",
+           plan->case_count - controls, controls, plan->request_count, plan->seeds, plan->runs, plan->fresh);
     for (size_t i = 0; i < plan->axis_count; i++) {
         printf(" %s", plan->axes[i]);
     }

@@ -31,17 +31,30 @@ static json_t *guarantee_json(const struct dp_view *view, const struct dp_found 
     return copy;
 }
 
+/* Whether the plan asked for the axis at all: what was asked for and not answered is told, also where no
+ * guarantee speaks of it. */
+static bool was_asked(const struct dp_view *view, const char *axis)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_request *request = view->facts[i]->request;
+        if (request->retest == 0 && dp_request_varies(request, axis)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static json_t *axes_not_measured(const struct dp_view *view, const struct dp_found *found)
 {
     json_t *axes = json_array();
     for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
         const char *axis = dp_axes[i].name;
-        if (strcmp(axis, "repeat") == 0 ||
-            (!dp_case_covers(view->item, axis) && !dp_case_invariant(view->item, axis))) {
+        const bool promised = dp_case_covers(view->item, axis) || dp_case_invariant(view->item, axis);
+        if (strcmp(axis, "repeat") == 0 || (!promised && !was_asked(view, axis))) {
             continue;
         }
         const struct dp_moved moved = dp_axis_moved(view, axis, 0);
-        const bool confounded = found->observed == DP_REPEATS && moved.comparable == 0;
+        const bool confounded = promised && found->observed == DP_REPEATS && moved.comparable == 0;
         if (moved.observed == 0 || confounded) {
             json_array_append_new(axes, json_string(axis));
         }

@@ -172,11 +172,28 @@ static void free_program(struct dp_program *program)
     free(program);
 }
 
+/* A user's file with shapes of his own names a program that is not beside it: the built-in one of its cases'
+ * backend, "cpu/gemm" for "gemm" and cases "cpu/...". */
+static struct dp_program *find_builtin(const struct loader *loader, const char *folder, const char *file,
+                                       const char *backend)
+{
+    char *beside = find_executable(folder, file);
+    char *name = dp_printf("%s/%s", backend, file);
+    struct dp_program *program = beside ? NULL : find_program(loader->catalogue, name);
+    free(beside);
+    free(name);
+    return program;
+}
+
 /* Several catalogue files may name one program. Borrowed from the catalogue. */
 static struct dp_program *take_program(const struct loader *loader, const char *folder, const char *file,
-                                       bool builtin)
+                                       const char *backend, bool builtin)
 {
     struct dp_catalogue *catalogue = loader->catalogue;
+    struct dp_program *borrowed = builtin ? NULL : find_builtin(loader, folder, file, backend);
+    if (borrowed) {
+        return borrowed;
+    }
     char *name = program_name(loader, folder, file, builtin);
     struct dp_program *program = find_program(catalogue, name);
     if (program) {
@@ -224,8 +241,11 @@ static int add_cases(struct loader *loader, const json_t *file, const char *fold
 {
     struct dp_catalogue *catalogue = loader->catalogue;
     json_t *items = dp_catalogue_expand(file, loader->err);
+    const char *first = dp_json_string(json_array_get(items, 0), "id", "");
+    char *backend = dp_printf("%.*s", (int)strcspn(first, "/"), first);
     struct dp_program *program =
-        items ? take_program(loader, folder, dp_json_string(file, "program", ""), builtin) : NULL;
+        items ? take_program(loader, folder, dp_json_string(file, "program", ""), backend, builtin) : NULL;
+    free(backend);
     if (!program) {
         json_decref(items);
         return dp_err_prefix(loader->err, "'%.250s'", path);

@@ -44,14 +44,24 @@ json_t *dp_request_message(const struct dp_plan *plan, size_t request)
     return message;
 }
 
-/* The user's words, harmless: they go into the canonical body. */
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The user's words, harmless and in one order: they go into the canonical body. */
 static json_t *strings_to_json(const struct dp_strings *strings)
 {
     json_t *array = json_array();
+    const char **sorted = dp_alloc(strings->count + 1, sizeof(*sorted));
     for (size_t i = 0; i < strings->count; i++) {
-        json_array_append_new(array,
-                              format_string(dp_printable(strings->items[i], strlen(strings->items[i]))));
+        sorted[i] = strings->items[i];
     }
+    qsort(sorted, strings->count, sizeof(*sorted), compare_strings);
+    for (size_t i = 0; i < strings->count; i++) {
+        json_array_append_new(array, format_string(dp_printable(sorted[i], strlen(sorted[i]))));
+    }
+    free(sorted);
     return array;
 }
 

@@ -195,7 +195,8 @@ class ExitCodes(Case):
             self.assertEqual((row["observed"], row.get("reason")), expected)
 
     def test_require(self):
-        self.run_fakes("fake/good/repeats", "--require", "cuda", code=2)
+        _, done = self.run_fakes("fake/good/repeats", "--require", "cuda", code=2)
+        self.assertIn("'cuda'", done.stderr)
 
     def test_error_without_finding(self):
         self.run_fakes("fake/good/repeats", "fake/skip/base-failure", code=2)
@@ -219,6 +220,7 @@ class BadInput(Case):
             ("run", "--resume", "x.log.jsonl", "--runs", "9"): ("'--resume'",),
             ("run", "--resume", "x.log.jsonl", "--level", "deep"): ("'--resume'",),
             ("run", "--all", "fake/good/repeats"): ("'--all'",),
+            ("run", "--dry-run", "--json"): ("'--dry-run'",),
             ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
             ("run", "--require", "gpu"): ("'gpu'", "cuda"),
             ("run", "-o"): ("'-o'",),
@@ -326,6 +328,31 @@ class BadInput(Case):
         self.assertIn("/dev/full", done.stderr)
         self.assertIn("no guarantee broken", done.stdout)
         self.assertFalse(pathlib.Path("/dev/full.log.jsonl").exists())
+
+
+class OwnShapes(Case):
+    """A catalogue file alone, for a program that is built in, and what says that an axis was not measured."""
+
+    def test_own_shape_of_a_built_in_program(self):
+        case = {"id": "python/stdlib/mine", "op": "list-sum", "params": {}}
+        rows = json.loads(detprobe("list", "python/stdlib/list-sum", "--json").stdout)
+        case.update({name: rows[0][name] for name in ("op", "params")})
+        (self.folder / "mine.json").write_text(
+            json.dumps({"schema_version": "1.0", "program": "stdlib", "cases": [case]})
+        )
+        done = detprobe(
+            "run", "*mine", *QUICK, "-o", self.file, environment={"DETPROBE_PROBE_PATH": str(self.folder)}
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.file.rename(self.folder.parent / "own-shapes.json")
+        report = self.load(self.folder.parent / "own-shapes.json")
+        self.assertEqual(words(report, "python/stdlib/mine")[0], "repeats")
+
+    def test_axis_that_nothing_varied_is_told(self):
+        """A fake that knows no threads: 'repeats' must not read as if they had been tried."""
+        report, done = self.run_fakes("fake/start-repeat-only/one", "--axis", "threads", code=0, folders=("starts",))
+        self.assertIn("threads", result(report, "fake/start-repeat-only/one")["not_measured"])
+        self.assertIn("threads (1)", done.stdout)
 
 
 class Harm(Case):
