@@ -23,8 +23,16 @@
 struct findings {
     json_t *ready;     /* backend -> number of programs that answered */
     json_t *libraries; /* as in a report */
-    struct dp_text missing;
+    json_t *missing;   /* reason -> names of the programs that give it, "cuda/blas, cuda/gemm" */
 };
+
+static void add_missing(json_t *missing, const char *program, const char *reason)
+{
+    const char *names = dp_json_string(missing, reason, NULL);
+    char *longer = names ? dp_printf("%s, %s", names, program) : dp_strdup(program);
+    json_object_set_new(missing, reason, json_string(longer));
+    free(longer);
+}
 
 static void ask(const struct dp_program *program, struct findings *findings)
 {
@@ -36,8 +44,7 @@ static void ask(const struct dp_program *program, struct findings *findings)
         json_object_set_new(findings->ready, backend, json_integer(known + 1));
         dp_environment_add_libraries(findings->libraries, hello);
     } else {
-        dp_text_printf(&findings->missing, "%s%s: %s", findings->missing.length ? "; " : "", program->name,
-                       dp_json_string(hello, "text", "no answer"));
+        add_missing(findings->missing, program->name, dp_json_string(hello, "text", "no answer"));
     }
     json_decref(hello);
     free(backend);
@@ -85,9 +92,25 @@ static void print_libraries(const json_t *libraries)
     dp_text_free(&line);
 }
 
+static void print_missing(json_t *missing)
+{
+    struct dp_text line = DP_TEXT(LINE_LIMIT);
+    const char *reason;
+    json_t *names;
+    json_object_foreach(missing, reason, names)
+    {
+        dp_text_printf(&line, "%s%s: %s", line.length ? "; " : "", json_string_value(names), reason);
+    }
+    char *shown =
+        dp_printable(line.data ? line.data : "nothing", line.data ? line.length : strlen("nothing"));
+    printf("missing    %s\n", shown);
+    free(shown);
+    dp_text_free(&line);
+}
+
 static int diagnose(const struct dp_catalogue *catalogue)
 {
-    struct findings findings = {json_object(), json_array(), DP_TEXT(LINE_LIMIT)};
+    struct findings findings = {json_object(), json_array(), json_object()};
     for (size_t i = 0; i < catalogue->program_count; i++) {
         ask(catalogue->programs[i], &findings);
     }
@@ -100,12 +123,9 @@ static int diagnose(const struct dp_catalogue *catalogue)
     print_host();
     print_backends(&findings);
     print_libraries(findings.libraries);
-    char *missing = dp_printable(findings.missing.data ? findings.missing.data : "nothing",
-                                 findings.missing.data ? findings.missing.length : strlen("nothing"));
-    printf("missing    %s\n", missing);
+    print_missing(findings.missing);
     const bool any = json_object_size(findings.ready) > 0;
-    free(missing);
-    dp_text_free(&findings.missing);
+    json_decref(findings.missing);
     json_decref(findings.ready);
     json_decref(findings.libraries);
     return any ? DP_EXIT_OK : DP_EXIT_NOTHING_RAN;
