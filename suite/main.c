@@ -3,6 +3,7 @@
  * detprobe: table dispatch to the commands, nothing else.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "suite/base/err.h"
@@ -46,6 +47,7 @@ static int unknown_command(const char *name)
     char *shown = dp_printable(name, strlen(name));
     fprintf(stderr, "detprobe: unknown command '%s'", shown);
     fprintf(stderr, near ? ", did you mean '%s'?\n" : ", see 'detprobe --help'\n", near);
+    free(shown);
     return DP_EXIT_USAGE;
 }
 
