@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "probes/cpu/onednn.h"
-#include "probes/cpu/window.h"
+#include "probes/kit/window.h"
 
 struct geometry {
     int64_t n, c, h, w; /* input */

@@ -3,8 +3,8 @@
  * Arithmetic of sliding windows along one dimension, shared by convolution and pooling: an input of `extent`
  * elements, padded by `pad` on both sides, a window of `window` taps moved by `stride`.
  */
-#ifndef PROBES_CPU_WINDOW_H
-#define PROBES_CPU_WINDOW_H
+#ifndef KIT_WINDOW_H
+#define KIT_WINDOW_H
 
 #include <stdint.h>
 
