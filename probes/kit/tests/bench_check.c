@@ -10,75 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/kit/backend.h"
 #include "probes/kit/op.h"
 #include "probes/kit/outcome.h"
-#include "probes/kit/request.h"
-#include "probes/kit/session.h"
+#include "probes/kit/tests/bench_loop.h"
 #include "suite/base/clock.h"
 #include "suite/base/digest.h"
 
 #define MIB ((size_t)1 << 20)
 #define LARGE ((int64_t)64 << 18) /* floats in 64 MiB */
 #define SIDE 1024                 /* of the product */
-#define ROUNDS 4                  /* of kit and plain loops in turn, so that both see the same machine */
-#define RUNS 12
-#define SAMPLES (ROUNDS * RUNS)
-
-/* ---- times ---- */
-
-struct sample {
-    int64_t ns[SAMPLES];
-    int count;
-};
-
-static void take(struct sample *sample, int64_t ns)
-{
-    if (sample->count < SAMPLES) {
-        sample->ns[sample->count++] = ns;
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_ms(struct sample *sample)
-{
-    qsort(sample->ns, (size_t)sample->count, sizeof(sample->ns[0]), by_value);
-    return (double)sample->ns[sample->count / 2] * 1e-6;
-}
-
-static double gigabytes_per_second(size_t bytes, double ms)
-{
-    return (double)bytes / ms * 1e-6;
-}
-
-/* ---- a backend that looks at the clock: the kit puts outputs back by `fill` ---- */
-
-static struct sample runs, checks;
-static int64_t ran_at; /* when the last run returned; 0: its check is over, or is not to be counted */
-static int runs_done;  /* of this request: after the first the output is kept and digested, not compared */
-
-static void run_ends(int64_t start)
-{
-    const int64_t now = dp_now_ns();
-    take(&runs, now - start);
-    ran_at = runs_done++ > 0 ? now : 0;
-}
-
-static int timed_fill(void *to, const struct kit_pattern *pattern, size_t bytes)
-{
-    if (ran_at) {
-        take(&checks, dp_now_ns() - ran_at);
-        ran_at = 0;
-    }
-    return kit_cpu.fill(to, pattern, bytes);
-}
-
 /* ---- operations ---- */
 
 static int describe_copy(const struct kit_params *params, struct kit_shape *ret)
@@ -103,7 +43,7 @@ static int run_copy(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const int64_t start = dp_now_ns();
     write_copies(buffers->data[0], buffers->data[1]);
-    run_ends(start);
+    bench_loop_ran(start);
     return KIT_OK;
 }
 
@@ -133,7 +73,7 @@ static int run_product(struct kit_call *call, const struct kit_buffers *buffers)
     const int64_t start = dp_now_ns();
     sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, SIDE, SIDE, SIDE, 1, buffers->data[0], SIDE, buffers->data[1], SIDE,
           0, buffers->data[2], SIDE);
-    run_ends(start);
+    bench_loop_ran(start);
     return KIT_OK;
 }
 
@@ -142,55 +82,33 @@ static const struct op product = {.name = "product", .describe = describe_produc
 static const struct op *const ops[] = {&copy, &product, NULL};
 static const struct kit_program program = {.name = "bench", .backend = "cpu", .ops = ops};
 
-/* One request of RUNS runs; its runs and checks join the samples. */
-static int serve(struct kit_session *session, const char *op)
-{
-    json_t *const message =
-        json_pack("{s:i, s:s, s:s, s:{}, s:n, s:s, s:s, s:i, s:n, s:s, s:s, s:s, s:s, s:i}", "id", 1, "case",
-                  "bench", "op", op, "params", "choice", "problem", "bench", "arithmetic", "direct", "bound",
-                  1, "batch", "seed", "1/0", "set", "wide", "axis", "repeat", "setting", "", "runs", RUNS);
-    struct kit_request request;
-    json_t *observation = NULL;
-    kit_outcome_clear();
-    runs_done = 0;
-    ran_at = 0;
-    int rc = kit_request_parse(message, &request);
-    rc = rc ? rc : kit_session_serve(session, &request, &observation);
-    json_decref(message);
-    json_decref(observation);
-    if (rc) {
-        fprintf(stderr, "bench_check: cannot measure '%s': %s\n", op, kit_outcome()->text);
-    }
-    return rc;
-}
-
 /* ---- what it is measured against ---- */
 
 struct plain {
     float *a, *c, *first;
-    struct sample memcmps, sha256s, xxh3s;
+    struct bench_sample memcmps, sha256s, xxh3s;
 };
 
 /* One of each on 64 MiB that were just written, as the kit's are. */
 static int plain_round(struct plain *plain)
 {
     char hex[DP_SHA256_HEX];
-    for (int i = 0; i < RUNS; i++) {
+    for (int i = 0; i < BENCH_RUNS; i++) {
         write_copies(plain->a, plain->c);
         const int64_t start = dp_now_ns();
         if (memcmp(plain->c, plain->first, 64 * MIB) != 0) {
             fprintf(stderr, "bench_check: equal memory differs\n");
             return -1;
         }
-        take(&plain->memcmps, dp_now_ns() - start);
+        bench_take(&plain->memcmps, dp_now_ns() - start);
     }
     for (int i = 0; i < 2; i++) {
         int64_t start = dp_now_ns();
         dp_sha256_hex(plain->c, 64 * MIB, hex);
-        take(&plain->sha256s, dp_now_ns() - start);
+        bench_take(&plain->sha256s, dp_now_ns() - start);
         start = dp_now_ns();
         const struct dp_hash128 hash = dp_xxh3_128(plain->c, 64 * MIB);
-        take(&plain->xxh3s, dp_now_ns() - start + (int64_t)(hash.low == 0)); /* used, so not left out */
+        bench_take(&plain->xxh3s, dp_now_ns() - start + (int64_t)(hash.low == 0)); /* used, so not left out */
     }
     return 0;
 }
@@ -220,29 +138,29 @@ static void plain_free(struct plain *plain)
 
 static void report_large(struct plain *plain)
 {
-    const double check = median_ms(&checks);
-    const double compare = median_ms(&plain->memcmps);
-    const double sha256 = median_ms(&plain->sha256s);
-    const double xxh3 = median_ms(&plain->xxh3s);
+    const double check = bench_median_ms(&bench_checks);
+    const double compare = bench_median_ms(&plain->memcmps);
+    const double sha256 = bench_median_ms(&plain->sha256s);
+    const double xxh3 = bench_median_ms(&plain->xxh3s);
     printf("check one repeat of 64 MiB: %.2f x memcmp (%.2f ms, %.1f GB/s), target <= 1.3 x; limit: memory "
            "bandwidth, memcmp reads both buffers at %.1f GB/s\n",
-           check / compare, check, gigabytes_per_second(64 * MIB, check),
-           gigabytes_per_second(128 * MIB, compare));
+           check / compare, check, bench_gigabytes_per_second(64 * MIB, check),
+           bench_gigabytes_per_second(128 * MIB, compare));
     printf(
         "check one repeat instead of SHA-256 of 64 MiB: %.1f x faster, target >= 5 x; limit: SHA-256 takes "
         "%.1f ms (%.1f GB/s)\n",
-        sha256 / check, sha256, gigabytes_per_second(64 * MIB, sha256));
+        sha256 / check, sha256, bench_gigabytes_per_second(64 * MIB, sha256));
     printf("XXH3-128 of 64 MiB, for an output that differs: %.2f x memcmp (%.2f ms, %.1f GB/s), no target; "
            "limit: memory bandwidth\n",
-           xxh3 / compare, xxh3, gigabytes_per_second(64 * MIB, xxh3));
+           xxh3 / compare, xxh3, bench_gigabytes_per_second(64 * MIB, xxh3));
 }
 
 static int measure_large(struct kit_session *session)
 {
     struct plain plain = {0};
     int rc = plain_alloc(&plain);
-    for (int i = 0; i < ROUNDS && !rc; i++) {
-        rc = serve(session, "copy");
+    for (int i = 0; i < BENCH_ROUNDS && !rc; i++) {
+        rc = bench_loop_serve(session, "copy");
         rc = rc ? rc : plain_round(&plain);
     }
     if (!rc) {
@@ -261,27 +179,26 @@ static int measure_product(struct kit_session *session)
         return 0;
     }
     *(void **)&sgemm = dlsym(library, "cblas_sgemm");
-    runs.count = checks.count = 0;
+    bench_loop_clear();
     int rc = 0;
-    for (int i = 0; i < ROUNDS && !rc; i++) {
-        rc = serve(session, "product");
+    for (int i = 0; i < BENCH_ROUNDS && !rc; i++) {
+        rc = bench_loop_serve(session, "product");
     }
     if (!rc) {
-        const double check = median_ms(&checks);
-        const double run = median_ms(&runs);
+        const double check = bench_median_ms(&bench_checks);
+        const double run = bench_median_ms(&bench_runs);
         printf(
             "check one repeat of sgemm %d^3, 4 MiB: %.2f %% of its %.1f ms (%.3f ms, %.1f GB/s), target <= "
             "3 %%; limit: memory bandwidth or the cache that holds the output\n",
-            SIDE, 100 * check / run, run, check, gigabytes_per_second(4 * MIB, check));
+            SIDE, 100 * check / run, run, check, bench_gigabytes_per_second(4 * MIB, check));
     }
     return rc;
 }
 
 int main(void)
 {
-    struct kit_backend timed = kit_cpu;
+    const struct kit_backend timed = bench_loop_backend(&kit_cpu);
     struct kit_session session;
-    timed.fill = timed_fill;
     kit_session_init(&session, &program, &timed);
     int rc = measure_large(&session);
     rc = rc ? rc : measure_product(&session);

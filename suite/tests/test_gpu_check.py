@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bundle of ci/gpu-check, on the emulated stack and on a machine without a GPU.
+
+usage: test_gpu_check.py CI-FOLDER EMULATION-FOLDER
+NVRTC is the real one; without it there is nothing to test.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CI, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+SKIP = 77
+
+
+def nvrtc_folder():
+    """Of the file that the loader takes, or None."""
+    for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+            if "libnvrtc.so" in line:
+                return pathlib.Path(line.split(maxsplit=5)[5]).parent
+    return None
+
+
+NVRTC = nvrtc_folder()
+
+
+class Bundle(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        made = pathlib.Path(cls.folder.name, "made")
+        done = subprocess.run([CI / "gpu-check", "--no-install", "--pack", made], capture_output=True, text=True,
+                              timeout=1200)
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.said = done.stdout
+        cls.bundle = pathlib.Path(cls.folder.name, "moved")  # it runs wherever it is put
+        made.rename(cls.bundle)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, *arguments, emulated=True, **variables):
+        """The bundle's gpu-check with nothing of this environment."""
+        environment = {"PATH": "/usr/bin:/bin", "CUDA_HOME": "/nonexistent", **variables}
+        if emulated:
+            environment["LD_LIBRARY_PATH"] = f"{EMULATION}:{NVRTC}"
+        self.out = pathlib.Path(self.folder.name, self.id().rsplit(".", 1)[1])
+        return subprocess.run([self.bundle / "gpu-check", "-o", self.out, *arguments], env=environment,
+                              capture_output=True, text=True, timeout=600)
+
+    def files(self):
+        return sorted(path.name for path in self.out.iterdir())
+
+    def test_it_is_small_and_whole(self):
+        size = sum(path.stat().st_size for path in self.bundle.rglob("*") if path.is_file())
+        self.assertLessEqual(size, 40 << 20)
+        for program in (self.bundle / "bin/detprobe", self.bundle / "libexec/detprobe/probes/cuda/control"):
+            needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+            for library in ("libjansson", "libcrypto"):
+                line = next(line for line in needed.splitlines() if library in line)
+                self.assertIn(str(self.bundle), os.path.realpath(line.split()[2]))
+        listed = subprocess.run([self.bundle / "bin/detprobe", "list", "@cuda", "--json"], env={},
+                                capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"{len(json.loads(listed))} CUDA cases", self.said)
+
+    def test_without_a_gpu(self):
+        try:
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("there is a driver here")
+        except OSError:
+            pass
+        done = self.check(emulated=False)
+        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
+        self.assertIn("nothing can be measured here", done.stderr)
+        self.assertIn("no CUDA driver", (self.out / "doctor.txt").read_text())
+
+    def test_what_was_measured_survives_the_limit(self):
+        done = self.check("--quick", "3", "--default", "0")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("quick was stopped after 3 s", done.stdout)
+        self.assertEqual(self.files(), ["bench.txt", "controls.json", "doctor.txt", "quick.json"])
+        controls = json.loads((self.out / "controls.json").read_text())["body"]
+        self.assertTrue(controls["controls"])
+        self.assertEqual([row for row in controls["controls"] if not row["behaved"]], [])
+        self.assertTrue(controls["environment"]["devices"][0]["emulated"])
+        self.assertIn("device: emulated", (self.out / "bench.txt").read_text())
+        quick = subprocess.run([self.bundle / "bin/detprobe", "validate", self.out / "quick.json"], text=True,
+                               capture_output=True)
+        self.assertEqual(quick.returncode, 0, quick.stdout + quick.stderr)
+
+    def test_controls_that_cannot_vary(self):
+        done = self.check("--quick", "0", "--default", "0", DETPROBE_EMULATE="order=fixed")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("no valid verdict", done.stdout.splitlines()[-1])
+
+    def libraries(self, folder, **variables):
+        """A run where the loader's own folders have the driver alone, and `folder` the other libraries."""
+        top = pathlib.Path(self.folder.name, self.id().rsplit(".", 1)[1] + "-stack")
+        for place in (folder, "driver", "tools"):
+            (top / place).mkdir(parents=True)
+        for source in NVRTC.glob("libnvrtc*.so*"):
+            (top / folder / source.name).symlink_to(source)
+        for source in EMULATION.glob("libcublas*.so.1[23]"):
+            shutil.copy(source, top / folder)  # reports name the file behind a link
+        (top / "driver/libcuda.so.1").symlink_to(EMULATION / "libcuda.so.1")
+        for name, text in (("ldconfig", "exit 0"), ("python3", f"echo {top}")):
+            (top / "tools" / name).write_text(f"#!/bin/sh\n{text}\n")
+            (top / "tools" / name).chmod(0o755)
+        return top, self.check("--quick", "0", "--default", "0", emulated=False, PATH=f"{top}/tools:/usr/bin:/bin",
+                               LD_LIBRARY_PATH=str(top / "driver"),
+                               **{name: value.format(top=top) for name, value in variables.items()})
+
+    def test_libraries_of_a_toolkit(self):
+        top, done = self.libraries("toolkit/lib64", CUDA_HOME="{top}/toolkit")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"libcublas: {top}/toolkit/lib64 (toolkit)", done.stdout)
+        self.assertIn("libcudnn: not found", done.stdout)
+        self.assertIn(f"{top}/toolkit/lib64/libcublas.so", (self.out / "doctor.txt").read_text())
+
+    def test_libraries_of_wheels(self):
+        top, done = self.libraries("nvidia/cu13/lib")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"libnvrtc: {top}/nvidia/cu13/lib (wheels)", done.stdout)
+        self.assertIn(f"{top}/nvidia/cu13/lib/libcublas.so", (self.out / "doctor.txt").read_text())
+
+    def test_bad_input(self):
+        (self.bundle / "full").mkdir()
+        (self.bundle / "full/file").touch()
+        for arguments, words in ((["--quick", "soon"], "'--quick' takes seconds, not 'soon'"),
+                                 (["--pack", "x"], "this is a bundle already"),
+                                 (["-o", self.bundle / "full"], "is not empty"),
+                                 (["--fast"], "unknown argument '--fast'")):
+            done = subprocess.run([self.bundle / "gpu-check", *arguments], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+if __name__ == "__main__":
+    if not NVRTC:
+        print("skipped: no NVRTC")
+        sys.exit(SKIP)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
