@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Element types. Half and bfloat16 are handled by their bits alone, so that no compiler support is needed.
+ * Element types. Floats of 16 and 8 bits are handled by their bits alone, so that no compiler support is
+ * needed.
  */
 #include "probes/kit/dtype.h"
 
@@ -16,13 +17,20 @@ struct format {
     size_t size;
     bool is_float, is_signed;
     int mantissa, bias; /* stored mantissa bits, exponent bias */
+    bool finite;        /* no infinities: the largest exponent is one like the others but for one NaN */
 };
 
 static const struct format formats[KIT_DTYPE_MAX] = {
-    [KIT_F32] = {"f32", 4, true, true, 23, 127}, [KIT_F64] = {"f64", 8, true, true, 52, 1023},
-    [KIT_F16] = {"f16", 2, true, true, 10, 15},  [KIT_BF16] = {"bf16", 2, true, true, 7, 127},
-    [KIT_S8] = {"s8", 1, false, true, 0, 0},     [KIT_U8] = {"u8", 1, false, false, 0, 0},
-    [KIT_S32] = {"s32", 4, false, true, 0, 0},   [KIT_S64] = {"s64", 8, false, true, 0, 0},
+    [KIT_F32] = {"f32", 4, true, true, 23, 127},
+    [KIT_F64] = {"f64", 8, true, true, 52, 1023},
+    [KIT_F16] = {"f16", 2, true, true, 10, 15},
+    [KIT_BF16] = {"bf16", 2, true, true, 7, 127},
+    [KIT_F8E4M3] = {"f8e4m3", 1, true, true, 3, 7, .finite = true},
+    [KIT_F8E5M2] = {"f8e5m2", 1, true, true, 2, 15},
+    [KIT_S8] = {"s8", 1, false, true, 0, 0},
+    [KIT_U8] = {"u8", 1, false, false, 0, 0},
+    [KIT_S32] = {"s32", 4, false, true, 0, 0},
+    [KIT_S64] = {"s64", 8, false, true, 0, 0},
 };
 
 size_t kit_dtype_size(enum kit_dtype dtype)
@@ -63,6 +71,13 @@ uint64_t kit_bits(enum kit_dtype dtype, const void *elements, int64_t index)
     return bits;
 }
 
+/* Whether bits without a sign are an infinity or NaN. */
+static bool is_special(const struct format *format, int exponent, uint64_t fraction)
+{
+    const int all = (1 << ((int)format->size * 8 - 1 - format->mantissa)) - 1;
+    return exponent == all && (!format->finite || fraction == (1u << format->mantissa) - 1);
+}
+
 /* A float format of at most 16 bits, by its fields. */
 static long double narrow_value(const struct format *format, uint64_t bits)
 {
@@ -71,7 +86,7 @@ static long double narrow_value(const struct format *format, uint64_t bits)
     const uint64_t fraction = bits & ((1u << format->mantissa) - 1);
     const int exponent = (int)(bits >> format->mantissa) & ((1 << exponent_bits) - 1);
     long double value;
-    if (exponent == (1 << exponent_bits) - 1) {
+    if (is_special(format, exponent, fraction)) {
         value = fraction ? (long double)NAN : (long double)INFINITY;
     } else if (exponent == 0) {
         value = ldexpl((long double)fraction, 1 - format->bias - format->mantissa);
@@ -114,8 +129,9 @@ static uint64_t float_bits(const struct format *format, long double value)
     const int exponent_bits = width - 1 - format->mantissa;
     const uint64_t sign = (uint64_t)(signbit(value) ? 1 : 0) << (width - 1);
     if (isnan(value)) {
-        return (((uint64_t)1 << exponent_bits) - 1) << format->mantissa | (uint64_t)1
-                                                                              << (format->mantissa - 1);
+        const uint64_t quiet = (uint64_t)1 << (format->mantissa - 1);
+        return (((uint64_t)1 << exponent_bits) - 1) << format->mantissa |
+               (format->finite ? 2 * quiet - 1 : quiet);
     }
     if (value == 0) {
         return sign;

@@ -120,6 +120,25 @@ CONVERT(wide_bf16)
     }
 }
 
+/* The same exponents as half, which both formats of 8 bits have. */
+CONVERT(wide_f8e4m3)
+{
+    uint8_t *const out = to;
+    for (int i = 0; i < count; i++) {
+        const uint32_t w = words->word[0][i];
+        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((7 - 5 + (w >> 3 & 7)) << 3) | (w & 7u));
+    }
+}
+
+CONVERT(wide_f8e5m2)
+{
+    uint8_t *const out = to;
+    for (int i = 0; i < count; i++) {
+        const uint32_t w = words->word[0][i];
+        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((15 - 5 + (w >> 2 & 7)) << 2) | (w & 3u));
+    }
+}
+
 /* Signed integers of one bit more than the mantissa, scaled by a power of two: exact. */
 CONVERT(unit_f32)
 {
@@ -156,6 +175,16 @@ static void unit_bf16(const struct kit_words *words, int count, void *to)
     unit_narrow(words, count, to, KIT_BF16, 9);
 }
 
+static void unit_f8e4m3(const struct kit_words *words, int count, void *to)
+{
+    unit_narrow(words, count, to, KIT_F8E4M3, 5);
+}
+
+static void unit_f8e5m2(const struct kit_words *words, int count, void *to)
+{
+    unit_narrow(words, count, to, KIT_F8E5M2, 4);
+}
+
 #define SMALL(w) ((int32_t)((uint64_t)(w)*9 >> 32) - 4) /* -4 .. 4 */
 
 CONVERT(exact_f32)
@@ -187,6 +216,22 @@ static void exact_bf16(const struct kit_words *words, int count, void *to)
     static const uint16_t values[9] = {0xc080, 0xc040, 0xc000, 0xbf80, 0, 0x3f80, 0x4000, 0x4040, 0x4080};
     for (int i = 0; i < count; i++) {
         ((uint16_t *)to)[i] = values[SMALL(words->word[0][i]) + 4];
+    }
+}
+
+static void exact_f8e4m3(const struct kit_words *words, int count, void *to)
+{
+    static const uint8_t values[9] = {0xc8, 0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44, 0x48};
+    for (int i = 0; i < count; i++) {
+        ((uint8_t *)to)[i] = values[SMALL(words->word[0][i]) + 4];
+    }
+}
+
+static void exact_f8e5m2(const struct kit_words *words, int count, void *to)
+{
+    static const uint8_t values[9] = {0xc4, 0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42, 0x44};
+    for (int i = 0; i < count; i++) {
+        ((uint8_t *)to)[i] = values[SMALL(words->word[0][i]) + 4];
     }
 }
 
@@ -240,10 +285,16 @@ CONVERT(medium_s64)
 }
 
 static void (*const converters[KIT_DTYPE_MAX][KIT_SET_MAX])(const struct kit_words *, int, void *) = {
-    [KIT_F32] = {wide_f32, unit_f32, exact_f32},     [KIT_F64] = {wide_f64, unit_f64, exact_f64},
-    [KIT_F16] = {wide_f16, unit_f16, exact_f16},     [KIT_BF16] = {wide_bf16, unit_bf16, exact_bf16},
-    [KIT_S8] = {small_s8, small_s8, small_s8},       [KIT_U8] = {small_u8, small_u8, small_u8},
-    [KIT_S32] = {medium_s32, medium_s32, small_s32}, [KIT_S64] = {medium_s64, medium_s64, small_s64},
+    [KIT_F32] = {wide_f32, unit_f32, exact_f32},
+    [KIT_F64] = {wide_f64, unit_f64, exact_f64},
+    [KIT_F16] = {wide_f16, unit_f16, exact_f16},
+    [KIT_BF16] = {wide_bf16, unit_bf16, exact_bf16},
+    [KIT_F8E4M3] = {wide_f8e4m3, unit_f8e4m3, exact_f8e4m3},
+    [KIT_F8E5M2] = {wide_f8e5m2, unit_f8e5m2, exact_f8e5m2},
+    [KIT_S8] = {small_s8, small_s8, small_s8},
+    [KIT_U8] = {small_u8, small_u8, small_u8},
+    [KIT_S32] = {medium_s32, medium_s32, small_s32},
+    [KIT_S64] = {medium_s64, medium_s64, small_s64},
 };
 
 /* The tensor seen as outer x samples x inner. */

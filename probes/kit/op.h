@@ -22,9 +22,21 @@
 #define KIT_MAX_DIMS 6
 #define KIT_MAX_OPERANDS 8
 
-enum kit_dtype { KIT_F32, KIT_F64, KIT_F16, KIT_BF16, KIT_S8, KIT_U8, KIT_S32, KIT_S64, KIT_DTYPE_MAX };
+enum kit_dtype {
+    KIT_F32,
+    KIT_F64,
+    KIT_F16,
+    KIT_BF16,
+    KIT_F8E4M3, /* without infinities, NaN is all ones */
+    KIT_F8E5M2,
+    KIT_S8,
+    KIT_U8,
+    KIT_S32,
+    KIT_S64,
+    KIT_DTYPE_MAX
+};
 size_t kit_dtype_size(enum kit_dtype dtype);
-const char *kit_dtype_name(enum kit_dtype dtype); /* "f32", "f64", "f16", "bf16", "s8", "u8", "s32", "s64" */
+const char *kit_dtype_name(enum kit_dtype dtype); /* "f32", "bf16", "f8e4m3", "s8" and so on */
 int kit_dtype_parse(const char *name);            /* a kit_dtype or -1 */
 
 enum kit_role { KIT_IN, KIT_OUT, KIT_INOUT };
@@ -73,7 +85,7 @@ struct kit_shape {
 /* Buffers of one run, by operand number. Native layout: strided as described, or the library's. */
 struct kit_buffers {
     void *data[KIT_MAX_OPERANDS];
-    void *workspace; /* workspace_bytes of it, 64-byte aligned, poisoned before each run; NULL if none was
+    void *workspace; /* workspace_bytes of it, 256-byte aligned, poisoned before each run; NULL if none was
                         asked for */
 };
 

@@ -12,6 +12,7 @@
 #include "probes/kit/shape.h"
 
 #define GUARD_BYTES 1024
+#define WORKSPACE_ALIGN 256          /* what the libraries of the CUDA backend ask for */
 #define GUARD_BYTE 0x3c              /* none of the poison bytes */
 #define RESERVE ((int64_t)128 << 20) /* for the reference's cells, the library, the process itself */
 
@@ -106,9 +107,9 @@ static int alloc_scratch(struct kit_operands *operands, const struct kit_prepare
     if (!operands->dense || !operands->dense_other || !operands->host) {
         return kit_skip("memory", "cannot allocate %zu bytes to look at an output", 2 * dense);
     }
-    return prepared->workspace_bytes
-               ? block_alloc(operands->backend, &operands->workspace, prepared->workspace_bytes, 64)
-               : KIT_OK;
+    return prepared->workspace_bytes ? block_alloc(operands->backend, &operands->workspace,
+                                                   prepared->workspace_bytes, WORKSPACE_ALIGN)
+                                     : KIT_OK;
 }
 
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,

@@ -183,6 +183,8 @@ static void ulps_count_representable_values(void **state)
         {KIT_F64, 0x8000000000000000, 0x0000000000000000, 1},
         {KIT_F16, 0x3c00, 0x3bff, 1},
         {KIT_BF16, 0x3f80, 0xbf80, 2 * 0x3f80 + 1},
+        {KIT_F8E4M3, 0x7e, 0x38, 0x7e - 0x38},
+        {KIT_F8E5M2, 0x3c, 0xbc, 2 * 0x3c + 1},
         {KIT_S8, 0xff, 0x01, 2},
         {KIT_U8, 0xff, 0x01, 254},
         {KIT_S32, 0x80000000, 0x7fffffff, 0xffffffff},
@@ -236,6 +238,36 @@ static void narrow_floats_are_read_exactly(void **state)
     assert_true(isnan(kit_value(KIT_F16, &not_a_number, 0)));
 }
 
+/* Of the two formats with 8 bits, one uses its largest exponent for numbers too. */
+static void bytes_of_floats_are_read_exactly(void **state)
+{
+    static const struct {
+        enum kit_dtype dtype;
+        uint8_t bits;
+        long double value;
+    } rows[] = {
+        {KIT_F8E4M3, 0x38, 1},        {KIT_F8E4M3, 0x01, 0x1p-9L},
+        {KIT_F8E4M3, 0x7e, 448},      {KIT_F8E4M3, 0xf8, -256},
+        {KIT_F8E4M3, 0x80, -0.0L},    {KIT_F8E5M2, 0x3c, 1},
+        {KIT_F8E5M2, 0x01, 0x1p-16L}, {KIT_F8E5M2, 0x7b, 57344},
+        {KIT_F8E5M2, 0xc2, -3},       {KIT_F8E5M2, 0x7c, (long double)INFINITY},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t stored = 0;
+        assert_true(kit_value(rows[i].dtype, &rows[i].bits, 0) == rows[i].value);
+        if (isfinite(rows[i].value) && fabsl(rows[i].value) >= 1) { /* subnormals are flushed by a store */
+            kit_store(rows[i].dtype, &stored, 0, rows[i].value);
+            assert_int_equal(stored, rows[i].bits);
+        }
+    }
+    for (enum kit_dtype dtype = KIT_F8E4M3; dtype <= KIT_F8E5M2; dtype++) {
+        uint8_t stored = 0;
+        kit_store(dtype, &stored, 0, (long double)NAN);
+        assert_true(isnan(kit_value(dtype, &stored, 0)));
+        assert_true(isnan(kit_value(dtype, (const uint8_t[]){0xff}, 0)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +278,7 @@ int main(void)
         cmocka_unit_test(the_table_is_bounded),
         cmocka_unit_test(permutations_are_told_from_values),
         cmocka_unit_test(digests_are_of_the_logical_bytes),
+        cmocka_unit_test(bytes_of_floats_are_read_exactly),
         cmocka_unit_test(only_the_sample_of_interest_is_digested),
         cmocka_unit_test(ulps_count_representable_values),
         cmocka_unit_test(distances_are_measured_together),
