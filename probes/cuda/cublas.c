@@ -5,7 +5,6 @@
 #include "probes/cuda/cublas.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 
 struct cublas cublas;
@@ -101,11 +100,4 @@ int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret)
             : cublas_check(cublas.cublasSetPointerMode_v2(handle, modes->pointer), "cublasSetPointerMode");
     *ret = handle;
     return rc;
-}
-
-int cublas_extents(int64_t m, int64_t n, int64_t k)
-{
-    return m < 1 || n < 1 || k < 1 || m > INT_MAX || n > INT_MAX || k > INT_MAX
-               ? kit_fail("bad params: an extent is not within 1 and %d", INT_MAX)
-               : KIT_OK;
 }

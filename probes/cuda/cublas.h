@@ -47,7 +47,5 @@ struct cublas_modes {
 int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret);
 /* 0, or an outcome kept: what the library or the device cannot do is a skip. */
 int cublas_check(cublasStatus_t status, const char *what);
-/* Extents are int in cuBLAS; fails above. */
-int cublas_extents(int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dense matrix products through cuBLAS. Matrices are row-major, C = op(A) op(B) with beta 0, which cuBLAS
- * sees as the product of the transposes in column-major order: the operands change places. Several products,
- * one beside the other in memory, make a strided batch. A choice gives the library a workspace of its size,
- * which decides which kernels are eligible, or lets it time its algorithms.
+ * Dense matrix products through cuBLAS. Matrices are row-major, C = op(A) op(B) with beta 0. Several
+ * products, one beside the other in memory, make a strided batch. A choice gives the library a workspace of
+ * its size, which decides which kernels are eligible, or lets it time its algorithms.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "probes/cuda/cublas.h"
-#include "probes/kit/dtype.h"
-#include "probes/kit/reference.h"
+#include "probes/cuda/product.h"
 
 #define AUTOTUNE 999 /* CUBLAS_GEMM_AUTOTUNE, of cuBLAS 13 on; headers before have no name for it */
 #define AUTOTUNE_VERSION 130000
 #define TF32_K (1 << 14) /* two operands of 11 bits: 2 * 2^-11 in units of 2^-24 */
 
-enum { A, B, C };
 enum api { S, D, H, EX, S_STRIDED, D_STRIDED, EX_STRIDED };
 /* In what the sum is held: decides what the error bound counts. */
 enum sum { IN_OUTPUT_TYPE, WIDER, OF_TF32 };
@@ -84,22 +81,12 @@ static const struct form {
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
 static const struct form own_form = {NULL, 0, CUBLAS_GEMM_DEFAULT};
 
-struct scalar {
-    union {
-        float f32;
-        double f64;
-        uint16_t f16;
-        int32_t s32;
-    };
-};
-
 struct gemm {
     const struct routine *routine;
     const struct form *form;
     cublasHandle_t handle;
-    bool trans_a, trans_b;
-    int64_t m, n, k, count; /* count of products */
-    struct scalar one, zero;
+    struct product product;
+    union product_scalar one, zero;
 };
 
 static bool is_strided(const struct routine *routine)
@@ -110,47 +97,15 @@ static bool is_strided(const struct routine *routine)
 static int read_params(const struct kit_params *params, struct gemm *ret)
 {
     const char *name;
-    int trans;
-    *ret = (struct gemm){.count = 1};
-    if (kit_param_string(params, "routine", &name) ||
-        kit_param_word(params, "trans", "nn|nt|tn|tt", &trans) || kit_param_int(params, "m", &ret->m) ||
-        kit_param_int(params, "n", &ret->n) || kit_param_int(params, "k", &ret->k)) {
+    *ret = (struct gemm){0};
+    if (kit_param_string(params, "routine", &name)) {
         return KIT_FAILED;
     }
     for (size_t i = 0; i < sizeof(routines) / sizeof(routines[0]); i++) {
         ret->routine = strcmp(routines[i].name, name) == 0 ? &routines[i] : ret->routine;
     }
-    if (!ret->routine) {
-        return kit_fail("unknown routine '%s'", name);
-    }
-    ret->trans_a = trans & 2;
-    ret->trans_b = trans & 1;
-    if (is_strided(ret->routine) && kit_param_int(params, "count", &ret->count)) {
-        return KIT_FAILED;
-    }
-    return cublas_extents(ret->m, ret->n, ret->k) || cublas_extents(ret->count, 1, 1) ? KIT_FAILED : KIT_OK;
-}
-
-/* Samples of a batch are rows of op(A) and C; of a strided batch, its products. */
-static struct kit_operand matrix(const struct gemm *g, const char *name, enum kit_role role,
-                                 enum kit_dtype dtype, int64_t rows, int64_t columns, int batch_dim)
-{
-    if (is_strided(g->routine)) {
-        return (struct kit_operand){.name = name,
-                                    .role = role,
-                                    .dtype = dtype,
-                                    .ndim = 3,
-                                    .shape = {g->count, rows, columns},
-                                    .align = 256,
-                                    .batch_dim = 0};
-    }
-    return (struct kit_operand){.name = name,
-                                .role = role,
-                                .dtype = dtype,
-                                .ndim = 2,
-                                .shape = {rows, columns},
-                                .align = 256,
-                                .batch_dim = batch_dim};
+    return ret->routine ? product_read(params, is_strided(ret->routine), &ret->product)
+                        : kit_fail("unknown routine '%s'", name);
 }
 
 static int describe(const struct kit_params *params, struct kit_shape *ret)
@@ -159,13 +114,8 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     if (read_params(params, &g)) {
         return KIT_FAILED;
     }
-    const struct routine *r = g.routine;
-    ret->count = 3;
-    ret->operand[A] =
-        matrix(&g, "a", KIT_IN, r->in, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.trans_a ? 1 : 0);
-    ret->operand[B] = matrix(&g, "b", KIT_IN, r->in, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, -1);
-    ret->operand[C] = matrix(&g, "c", KIT_OUT, r->out, g.m, g.n, 0);
-    ret->flops = (double)g.m * (double)g.n * (double)g.k * (double)g.count;
+    const enum kit_dtype dtypes[3] = {g.routine->in, g.routine->in, g.routine->out};
+    product_describe(&g.product, dtypes, ret);
     return KIT_OK;
 }
 
@@ -178,25 +128,6 @@ static int choices(const struct kit_params *params, const char *const **ret_name
     *ret_names = names;
     *ret_count = (int)FORMS;
     return KIT_OK;
-}
-
-/* alpha and beta have the type of the computation. */
-static void set_scalars(struct gemm *g)
-{
-    switch (g->routine->compute) {
-    case CUBLAS_COMPUTE_64F:
-        g->one.f64 = 1;
-        break;
-    case CUBLAS_COMPUTE_16F:
-        g->one.f16 = 0x3c00;
-        break;
-    case CUBLAS_COMPUTE_32I:
-        g->one.s32 = 1;
-        break;
-    default:
-        g->one.f32 = 1;
-        break;
-    }
 }
 
 static int find_form(const char *choice, const struct gemm *g, const struct form **ret)
@@ -225,83 +156,61 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
     }
     const struct cublas_modes modes = {g->routine->math, CUBLAS_ATOMICS_NOT_ALLOWED,
                                        CUBLAS_POINTER_MODE_HOST};
-    set_scalars(g);
+    g->one = product_one(g->routine->compute);
     ret->workspace_bytes = g->form->workspace;
     return cublas_prepare(&modes, &g->handle);
 }
 
-/* Operands as cuBLAS sees them: the second of ours is its first. */
-struct seen {
-    cublasOperation_t op_a, op_b;
-    int m, n, k, lda, ldb, ldc, count;
-    long long stride_a, stride_b, stride_c;
-    const void *a, *b;
-    void *c;
-};
-
-static struct seen column_major(const struct gemm *g, const struct kit_buffers *buffers)
-{
-    return (struct seen){.op_a = g->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                         .op_b = g->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                         .m = (int)g->n,
-                         .n = (int)g->m,
-                         .k = (int)g->k,
-                         .lda = (int)(g->trans_b ? g->k : g->n),
-                         .ldb = (int)(g->trans_a ? g->m : g->k),
-                         .ldc = (int)g->n,
-                         .count = (int)g->count,
-                         .stride_a = g->n * g->k,
-                         .stride_b = g->m * g->k,
-                         .stride_c = g->m * g->n,
-                         .a = buffers->data[B],
-                         .b = buffers->data[A],
-                         .c = buffers->data[C]};
-}
-
-static cublasStatus_t call_plain(const struct gemm *g, const struct seen *s)
+static cublasStatus_t call_plain(const struct gemm *g, const struct product_seen *s,
+                                 const struct kit_buffers *buffers)
 {
     const struct routine *r = g->routine;
+    const void *const a = buffers->data[PRODUCT_B], *const b = buffers->data[PRODUCT_A];
+    void *const c = buffers->data[PRODUCT_C];
     switch (r->api) {
     case S:
-        return cublas.cublasSgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, s->a, s->lda,
-                                     s->b, s->ldb, &g->zero.f32, s->c, s->ldc);
+        return cublas.cublasSgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, a, s->lda, b,
+                                     s->ldb, &g->zero.f32, c, s->ldc);
     case D:
-        return cublas.cublasDgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, s->a, s->lda,
-                                     s->b, s->ldb, &g->zero.f64, s->c, s->ldc);
+        return cublas.cublasDgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, a, s->lda, b,
+                                     s->ldb, &g->zero.f64, c, s->ldc);
     case H:
-        return cublas.cublasHgemm(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f16, s->a, s->lda,
-                                  s->b, s->ldb, &g->zero.f16, s->c, s->ldc);
+        return cublas.cublasHgemm(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f16, a, s->lda, b,
+                                  s->ldb, &g->zero.f16, c, s->ldc);
     default:
-        return cublas.cublasGemmEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, s->a, r->in_type,
-                                   s->lda, s->b, r->in_type, s->ldb, &g->zero, s->c, r->out_type, s->ldc,
+        return cublas.cublasGemmEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a, r->in_type,
+                                   s->lda, b, r->in_type, s->ldb, &g->zero, c, r->out_type, s->ldc,
                                    r->compute, (cublasGemmAlgo_t)g->form->algorithm);
     }
 }
 
-static cublasStatus_t call_strided(const struct gemm *g, const struct seen *s)
+static cublasStatus_t call_strided(const struct gemm *g, const struct product_seen *s,
+                                   const struct kit_buffers *buffers)
 {
     const struct routine *r = g->routine;
+    const void *const a = buffers->data[PRODUCT_B], *const b = buffers->data[PRODUCT_A];
+    void *const c = buffers->data[PRODUCT_C];
     switch (r->api) {
     case S_STRIDED:
-        return cublas.cublasSgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32,
-                                                s->a, s->lda, s->stride_a, s->b, s->ldb, s->stride_b,
-                                                &g->zero.f32, s->c, s->ldc, s->stride_c, s->count);
+        return cublas.cublasSgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, a,
+                                                s->lda, s->stride_a, b, s->ldb, s->stride_b, &g->zero.f32, c,
+                                                s->ldc, s->stride_c, s->count);
     case D_STRIDED:
-        return cublas.cublasDgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64,
-                                                s->a, s->lda, s->stride_a, s->b, s->ldb, s->stride_b,
-                                                &g->zero.f64, s->c, s->ldc, s->stride_c, s->count);
+        return cublas.cublasDgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, a,
+                                                s->lda, s->stride_a, b, s->ldb, s->stride_b, &g->zero.f64, c,
+                                                s->ldc, s->stride_c, s->count);
     default:
-        return cublas.cublasGemmStridedBatchedEx(
-            g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, s->a, r->in_type, s->lda, s->stride_a,
-            s->b, r->in_type, s->ldb, s->stride_b, &g->zero, s->c, r->out_type, s->ldc, s->stride_c, s->count,
-            r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+        return cublas.cublasGemmStridedBatchedEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a,
+                                                 r->in_type, s->lda, s->stride_a, b, r->in_type, s->ldb,
+                                                 s->stride_b, &g->zero, c, r->out_type, s->ldc, s->stride_c,
+                                                 s->count, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
     }
 }
 
 static int run(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct gemm *g = call->state;
-    const struct seen s = column_major(g, buffers);
+    const struct product_seen s = product_seen(&g->product);
     if (g->form->workspace) {
         const int rc =
             cublas_check(cublas.cublasSetWorkspace_v2(g->handle, buffers->workspace, g->form->workspace),
@@ -310,41 +219,26 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
             return rc;
         }
     }
-    return cublas_check(is_strided(g->routine) ? call_strided(g, &s) : call_plain(g, &s), g->routine->name);
+    return cublas_check(is_strided(g->routine) ? call_strided(g, &s, buffers) : call_plain(g, &s, buffers),
+                        g->routine->name);
 }
 
 /* Sums held wider than the output lose their bits in one rounding at the end (two where split sums are stored
  * in between), tf32 also in each operand. */
 static int64_t bound_k(const struct gemm *g)
 {
-    return g->routine->sum == WIDER ? 4 : g->routine->sum == OF_TF32 ? g->k + TF32_K : g->k;
+    return g->routine->sum == WIDER ? 4 : g->routine->sum == OF_TF32 ? g->product.k + TF32_K : g->product.k;
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
                      size_t count, struct kit_cell *ret)
 {
     const struct gemm *g = call->state;
-    const enum kit_dtype dtype = g->routine->in;
-    const size_t size = kit_dtype_size(dtype), row = (size_t)g->k * size;
-    char *a = NULL, *b = NULL;
-    int64_t product = -1;
-    for (size_t i = 0; i < count; i++) { /* cells ascend, so products come one after the other */
-        const int64_t cell = cells[i] % (g->m * g->n);
-        if (cells[i] / (g->m * g->n) != product) {
-            product = cells[i] / (g->m * g->n);
-            free(a);
-            free(b);
-            a = kit_reference_matrix(dtype, (const char *)in[A] + (size_t)(product * g->m * g->k) * size,
-                                     g->m, g->k, g->trans_a);
-            b = kit_reference_matrix(dtype, (const char *)in[B] + (size_t)(product * g->n * g->k) * size,
-                                     g->n, g->k, !g->trans_b);
-        }
-        ret[i] =
-            kit_reference_dot(dtype, a + (size_t)(cell / g->n) * row, b + (size_t)(cell % g->n) * row, g->k);
+    const enum kit_dtype dtypes[3] = {g->routine->in, g->routine->in, g->routine->out};
+    product_reference(&g->product, dtypes, in, cells, count, ret);
+    for (size_t i = 0; i < count; i++) {
         ret[i].k = bound_k(g);
     }
-    free(a);
-    free(b);
     return KIT_OK;
 }
 
