@@ -22,7 +22,7 @@ static cublasStatus_t NAME(scalar)(const char *name, cublasHandle_t handle, TYPE
 cublasStatus_t NAME(dot)(cublasHandle_t handle, int n, const TYPE *x, int incx, const TYPE *y, int incy,
                          TYPE *result)
 {
-    struct sum_order order = new_order(n, emulate_for("reorder", TEXT(NAME(dot))));
+    struct sum_order order = emulate_sum_order(n, emulate_for("reorder", TEXT(NAME(dot))));
     const TYPE value = DOT_OF(x, y, n, &order);
     free(order.place);
     return NAME(scalar)(TEXT(NAME(dot)), handle, result, value);
@@ -30,7 +30,7 @@ cublasStatus_t NAME(dot)(cublasHandle_t handle, int n, const TYPE *x, int incx, 
 
 cublasStatus_t NAME(nrm2)(cublasHandle_t handle, int n, const TYPE *x, int incx, TYPE *result)
 {
-    struct sum_order order = new_order(n, emulate_for("reorder", TEXT(NAME(nrm2))));
+    struct sum_order order = emulate_sum_order(n, emulate_for("reorder", TEXT(NAME(nrm2))));
     const TYPE value = (TYPE)sqrt((double)DOT_OF(x, x, n, &order));
     free(order.place);
     return NAME(scalar)(TEXT(NAME(nrm2)), handle, result, value);
@@ -38,7 +38,7 @@ cublasStatus_t NAME(nrm2)(cublasHandle_t handle, int n, const TYPE *x, int incx,
 
 cublasStatus_t NAME(asum)(cublasHandle_t handle, int n, const TYPE *x, int incx, TYPE *result)
 {
-    struct sum_order order = new_order(n, emulate_for("reorder", TEXT(NAME(asum))));
+    struct sum_order order = emulate_sum_order(n, emulate_for("reorder", TEXT(NAME(asum))));
     TYPE *const signs = calloc((size_t)n, sizeof(*signs));
     for (int i = 0; i < n; i++) {
         signs[i] = x[i] < 0 ? -1 : 1;
@@ -55,7 +55,7 @@ static void NAME(rows)(const char *name, const TYPE *dense, const TYPE *x, TYPE 
 {
     const TYPE before = y[rows - 1];
     for (int i = 0; i < rows; i++) {
-        struct sum_order order = new_order(columns, shuffled);
+        struct sum_order order = emulate_sum_order(columns, shuffled);
         y[i] = DOT_OF(dense + (int64_t)i * columns, x, columns, &order);
         free(order.place);
     }
@@ -126,7 +126,7 @@ cublasStatus_t NAME(syrk)(cublasHandle_t handle, cublasFillMode_t uplo, cublasOp
             dense[i * k + l] = op == CUBLAS_OP_N ? a[i + l * lda] : a[l + i * lda];
         }
     }
-    struct sum_order order = new_order(k, shuffled);
+    struct sum_order order = emulate_sum_order(k, shuffled);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             if (uplo == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j) {
