@@ -37,6 +37,10 @@ struct kit_backend {
     int (*compare)(const void *a, const void *b, size_t bytes, uint64_t *ret_count, uint64_t *ret_first);
     json_t *(*device)(void); /* the member `device` of hello, or NULL; owned */
     bool (*lost)(void);      /* nothing more can run in this process */
+    /* Names of what is launched between these two, where they can be seen (`trace` says so): an array for the
+     * observation's member `kernels`, or NULL; owned. */
+    bool (*trace)(void);
+    json_t *(*traced)(void);
 };
 
 extern const struct kit_backend kit_cpu;

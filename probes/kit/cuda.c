@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/kit/cuda_cupti.h"
 #include "probes/kit/cuda_device.h"
 #include "probes/kit/cuda_nvrtc.h"
 #include "suite/base/text.h"
@@ -107,7 +108,11 @@ int kit_cuda_libraries(struct kit_library *ret, int max)
         kit_path_of(*(void **)&kit_driver.cuInit, row->path, sizeof(row->path));
         snprintf(row->config, sizeof(row->config), "%s", kit_driver.emulated ? "emulated" : "");
     }
-    return count < max ? count + kit_nvrtc_library(&ret[count]) : count;
+    count += count < max ? kit_nvrtc_library(&ret[count]) : 0;
+#ifdef KIT_CUPTI
+    count += count < max ? kit_cupti_library(&ret[count]) : 0;
+#endif
+    return count;
 }
 
 /* --- opening --- */
@@ -162,7 +167,14 @@ int kit_cuda_open(const char *text)
     int rc = kit_driver_open();
     rc = rc ? rc : kit_nvrtc_open();
     rc = rc ? rc : open_context();
-    return rc ? rc : load_kernels(text);
+    rc = rc ? rc : load_kernels(text);
+#ifdef KIT_CUPTI
+    struct kit_library nvrtc;
+    if (!rc && kit_nvrtc_library(&nvrtc)) {
+        kit_cupti_open(nvrtc.path);
+    }
+#endif
+    return rc;
 }
 
 /* --- launching --- */
@@ -319,4 +331,8 @@ const struct kit_backend kit_cuda = {
     .peek = cuda_peek,
     .device = cuda_device,
     .lost = kit_driver_lost,
+#ifdef KIT_CUPTI
+    .trace = kit_cupti_begin,
+    .traced = kit_cupti_end,
+#endif
 };

@@ -18,7 +18,7 @@
 #include "probes/kit/threads.h"
 
 #define MAX_LINE ((size_t)1 << 20)
-#define MAX_LIBRARIES 8
+#define MAX_LIBRARIES 16
 #define EXIT_LIBRARY_MISSING 127 /* as the loader itself ends a program without its libraries */
 #define EXIT_FAULT 1
 #define EXIT_PROTOCOL 2

@@ -383,3 +383,25 @@ int kit_observe(struct kit_operands *operands, struct kit_call *call, const stru
     unwatch_outputs(&o);
     return rc;
 }
+
+/* What is launched to restore the operands comes before the trace. A run that fails under it alone is none of
+ * the operation's business; a context that it costs shows by itself. */
+json_t *kit_observe_kernels(struct kit_operands *operands, struct kit_call *call,
+                            const struct kit_request *request)
+{
+    struct kit_buffers buffers;
+    const struct kit_backend *const backend = operands->backend;
+    kit_operands_buffers(operands, &buffers);
+    if (!backend->trace || kit_operands_restore(operands, &request->setting.pattern) || backend->sync() ||
+        !backend->trace()) {
+        return NULL;
+    }
+    int rc = operands->op->run(call, &buffers);
+    rc = rc ? rc : backend->sync();
+    json_t *const kernels = backend->traced();
+    if (rc) {
+        json_decref(kernels);
+        return NULL;
+    }
+    return kernels;
+}

@@ -13,4 +13,9 @@
 int kit_observe(struct kit_operands *operands, struct kit_call *call, const struct kit_request *request,
                 json_t **ret_observation);
 
+/* One more run, of which nothing is kept but the names of its kernels: an array, or NULL where the backend
+ * cannot see them; owned. */
+json_t *kit_observe_kernels(struct kit_operands *operands, struct kit_call *call,
+                            const struct kit_request *request);
+
 #endif

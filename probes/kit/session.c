@@ -41,6 +41,9 @@ void kit_session_drop(struct kit_session *session)
     free(session->choice);
     free(session->prepared_key);
     drop_inputs(session);
+    json_decref(session->kernels);
+    session->kernels = NULL;
+    session->traced = false;
     session->op = NULL;
     session->choice = NULL;
     session->prepared_key = NULL;
@@ -210,6 +213,29 @@ static int ensure_inputs(struct kit_session *session, const struct kit_request *
     return fill_inputs(session, request);
 }
 
+static bool is_base(const struct kit_setting *setting)
+{
+    static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
+    return !setting->threads && !setting->batch && !setting->perturb && setting->pattern.size == base.size &&
+           setting->pattern.bytes[0] == base.bytes[0];
+}
+
+/* At the base setting, once for what is prepared: the library chooses its kernels by shapes, not by values.
+ */
+static void add_kernels(struct kit_session *session, const struct kit_request *request, json_t *observation)
+{
+    if (!is_base(&request->setting) || session->operands.damaged) {
+        return;
+    }
+    if (!session->traced) {
+        session->kernels = kit_observe_kernels(&session->operands, &session->call, request);
+        session->traced = true;
+    }
+    if (session->kernels) {
+        json_object_set(observation, "kernels", session->kernels);
+    }
+}
+
 static void add_facts(struct kit_session *session, json_t *observation)
 {
     if (session->prepared.chosen[0]) {
@@ -245,6 +271,7 @@ static int serve(struct kit_session *session, const struct kit_request *request,
     rc = rc ? rc : kit_observe(&session->operands, &session->call, request, ret_observation);
     if (!rc) {
         add_facts(session, *ret_observation);
+        add_kernels(session, request, *ret_observation);
     }
     return rc;
 }

@@ -26,6 +26,8 @@ struct kit_session {
     struct kit_call call;
     char *choice; /* owned; call.choice */
     struct kit_operands operands;
+    bool traced;     /* what is prepared was looked at for its kernels */
+    json_t *kernels; /* ... and these were seen, or NULL; owned */
 };
 
 void kit_session_init(struct kit_session *session, const struct kit_program *program,

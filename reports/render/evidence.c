@@ -143,6 +143,35 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
     return owned;
 }
 
+#define NAME_SHOWN 48 /* of a kernel's name, which templates make long */
+
+/* The first kernel of the first set that the second does not have, or the first. */
+static const char *other_kernel(const json_t *launched, const json_t *than)
+{
+    for (size_t i = 0; i < json_array_size(launched); i++) {
+        const char *name = dp_json_string(json_array_get(launched, i), "name", "");
+        bool there = false;
+        for (size_t k = 0; k < json_array_size(than); k++) {
+            there = there || strcmp(name, dp_json_string(json_array_get(than, k), "name", "")) == 0;
+        }
+        if (!there) {
+            return name;
+        }
+    }
+    return dp_json_string(json_array_get(launched, 0), "name", "");
+}
+
+/* ", kernel A, then B" where two processes launched different kernels. Owned. */
+static char *kernels_text(const json_t *entry)
+{
+    const json_t *rows = json_object_get(entry, "kernels");
+    const json_t *one = json_object_get(json_array_get(rows, 0), "launched");
+    const json_t *two = json_object_get(json_array_get(rows, 1), "launched");
+    return two ? dp_printf(": kernel %.*s, then %.*s", NAME_SHOWN, other_kernel(one, two), NAME_SHOWN,
+                           other_kernel(two, one))
+               : dp_strdup("");
+}
+
 /* How a difference showed where the base setting repeats in one process. */
 static const char *way_of(const json_t *entry, const json_t *result)
 {
@@ -165,7 +194,11 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
     const char *text =
         dp_json_string(result, "text", dp_json_string(json_object_get(entry, "error"), "text", ""));
     if (strcmp(observed, "varies") == 0) {
-        return dp_strdup(way_of(entry, result));
+        const bool selection = strcmp(dp_json_string(result, "difference", ""), "selection") == 0;
+        char *kernels = selection ? kernels_text(entry) : dp_strdup("");
+        char *note = dp_printf("%s%s", way_of(entry, result), kernels);
+        free(kernels);
+        return note;
     }
     if (strcmp(observed, "repeats") == 0) {
         const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");

@@ -333,6 +333,33 @@ static void add_times(const struct dp_view *view, json_t *entry)
     json_object_set_new(entry, "seconds", json_real(seconds >= 0.0 && seconds < 1e12 ? seconds : 0.0));
 }
 
+#define KERNELS_LISTED 8 /* different sets of kernels of one case */
+
+/* What was launched: each set of kernels once, with the first place where it was seen. More than one at the
+ * base setting and in new processes means that the library chose anew. */
+static void add_kernels(const struct dp_view *view, json_t *entry)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < view->count && json_array_size(rows) < KERNELS_LISTED; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        json_t *launched =
+            fact->kind == DP_FACT_OBSERVATION ? json_object_get(fact->answer, "kernels") : NULL;
+        bool known = !launched;
+        for (size_t k = 0; k < json_array_size(rows) && !known; k++) {
+            known = json_equal(json_object_get(json_array_get(rows, k), "launched"), launched);
+        }
+        if (!known) {
+            json_array_append_new(rows,
+                                  json_pack("{ss ss so}", "axis", fact->request->axis, "setting",
+                                            fact->request->setting, "launched", json_deep_copy(launched)));
+        }
+    }
+    if (json_array_size(rows) > 0) {
+        json_object_set(entry, "kernels", rows);
+    }
+    json_decref(rows);
+}
+
 static void add_error(const struct dp_view *view, json_t *entry)
 {
     double bound = -1.0;
@@ -373,6 +400,7 @@ json_t *dp_measure_json(const struct dp_view *view)
     json_object_set_new(entry, "first_call_differs", json_boolean(first_call_differs(view)));
     add_worst(view, entry);
     add_times(view, entry);
+    add_kernels(view, entry);
     add_error(view, entry);
     return entry;
 }

@@ -14,6 +14,7 @@
 #define INT_MAX53 (((json_int_t)1 << 53) - 1)
 #define OUTPUTS_MAX 64
 #define DIMENSIONS_MAX 16
+#define KERNELS_MAX 64
 
 static const struct dp_member observation_members[] = {
     {"chosen", DP_MEMBER_STRING, false, 0, 1000, NULL},
@@ -43,6 +44,10 @@ static const struct dp_member mismatch_members[] = {
     {"max_rel", DP_MEMBER_NUMBER, false, 0, 0, NULL},
     {"first_index", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
     {"kind", DP_MEMBER_WORD, false, 0, 0, "values|permutation"},
+};
+static const struct dp_member kernel_members[] = {
+    {"name", DP_MEMBER_NAME, true, 0, 256, NULL},
+    {"launches", DP_MEMBER_INT, true, 1, INT_MAX53, NULL},
 };
 static const struct dp_member time_members[] = {
     {"first_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
@@ -194,6 +199,30 @@ static int copy_time(const json_t *from, json_t *to, struct dp_err *err)
     return dp_members_copy(time, copy, time_members, COUNT(time_members), "an observation with a time", err);
 }
 
+/* What one run launched, in order; a program that cannot see it leaves it out. */
+static int copy_kernels(const json_t *from, json_t *to, struct dp_err *err)
+{
+    const json_t *kernels = json_object_get(from, "kernels");
+    const size_t count = json_array_size(kernels);
+    if (!kernels || json_is_null(kernels)) {
+        return 0;
+    }
+    if (count < 1 || count > KERNELS_MAX) {
+        return dp_err_set(err, DP_EXIT_DATA, "an observation whose 'kernels' must list 1 to %d", KERNELS_MAX);
+    }
+    json_t *copy = json_array();
+    json_object_set_new(to, "kernels", copy);
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = json_object();
+        json_array_append_new(copy, item);
+        if (dp_members_copy(json_array_get(kernels, i), item, kernel_members, COUNT(kernel_members),
+                            "an observation with a kernel", err)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static bool has_elements(const json_t *output)
 {
     size_t i;
@@ -228,6 +257,7 @@ static int copy_observation(const json_t *from, json_t *to, int runs, struct dp_
         return dp_err_set(err, DP_EXIT_DATA, "an observation without a single element in its outputs");
     }
     return copy_mismatch(from, to, known_runs, err) || copy_time(from, to, err) ||
+                   copy_kernels(from, to, err) ||
                    dp_members_copy(from, to, observation_members, COUNT(observation_members),
                                    "an observation", err)
                ? -1

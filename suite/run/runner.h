@@ -15,7 +15,8 @@
 #include "suite/plan/plan.h"
 
 /* An answer is what the log and the judge see for a request; NULL: not (yet) answered.
- *   {"type": "observation", outputs, mismatch?, chosen?, threads?, time?}   as the program sent it, checked
+ *   {"type": "observation", outputs, mismatch?, chosen?, kernels?, threads?, time?}   as the program sent it,
+ * checked
  *   {"type": "skip", "reason": closed list of the design, "text"}
  *   {"type": "failure", "text"}                                            the program says it could not
  *   {"type": "error", "reason": "crash|timeout|protocol|gone|spawn", "text", "log"?}   made by the runner

@@ -68,10 +68,10 @@ class Emulated(unittest.TestCase):
         return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                               timeout=600)
 
-    def run_cases(self, cases, code, injection="", **options):
+    def run_cases(self, cases, code, injection="", axis="repeat", **options):
         """A quick run whose exit status is known: the report."""
         file = pathlib.Path(self.folder.name, "report.json")
-        done = self.detprobe("run", "--level", "quick", "--axis", "repeat", "-o", file, *cases, injection=injection,
+        done = self.detprobe("run", "--level", "quick", "--axis", axis, "-o", file, *cases, injection=injection,
                              **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.text = done.stdout
@@ -200,6 +200,54 @@ class Refusals(Emulated):
         self.assertIn("no CUDA driver", done.stdout)
         done = self.detprobe("run", "--level", "quick", "@cuda", "--require", "cuda", emulated=False)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+
+
+class Kernels(Emulated):
+    """Names of the kernels that were launched, from CUPTI where it is there."""
+
+    SGEMM, ATOMIC = "cuda/gemm/sgemm-nt-128x96x777", "cuda/atomics/atom-f32-16x4096"
+
+    def launched(self, report, case):
+        measured = next(row for row in report["measurements"]["cases"] if row["case"] == case)
+        return [{row["name"]: row["launches"] for row in rows["launched"]} for rows in measured.get("kernels", [])]
+
+    def test_names(self):
+        report = self.run_cases([self.SGEMM, self.ATOMIC], 0, axis="fresh")
+        # once, though the launch shows at the runtime's function and at the driver's; in all processes the same
+        self.assertEqual(self.launched(report, self.SGEMM), [{"emulated_cublasSgemm_v2": 1}])
+        names = self.launched(report, self.ATOMIC)
+        self.assertEqual(len(names), 1)
+        self.assertTrue(names[0])
+        self.assertFalse({"kit_fill", "kit_compare"} & set(names[0]), "the kit's own are not the operation's")
+        roles = {row["role"] for row in report["body"]["environment"]["libraries"]}
+        self.assertIn("cupti", roles)
+        without = self.run_cases([self.SGEMM, self.ATOMIC], 0, "cupti=39", axis="fresh")
+        self.assertEqual(without["digest"], report["digest"], "names are no part of the verdict")
+
+    def test_selection(self):
+        """Each process repeats its bits; another one launches another kernel."""
+        report = self.run_cases([self.SGEMM, "cuda/gemm/dgemm-nn-16x16x16"], 1, "select=cublasSgemm", axis="fresh")
+        self.assertEqual(self.rows(report), {self.SGEMM: BROKEN, "cuda/gemm/dgemm-nn-16x16x16": KEPT})
+        row = next(row for row in report["body"]["results"] if row["case"] == self.SGEMM)
+        self.assertEqual(row["difference"], "selection")
+        self.assertGreater(len(self.launched(report, self.SGEMM)), 1)
+        self.assertIn("kernel emulated_cublasSgemm_v2_variant_", " ".join(self.text.split()))
+
+    def test_selection_that_cannot_be_seen(self):
+        """The same without names: another process, other bits, and no word of what was chosen."""
+        report = self.run_cases([self.SGEMM], 1, "select=cublasSgemm,cupti=39", axis="fresh")
+        row = report["body"]["results"][0]
+        self.assertEqual((row["observed"], row["difference"]), ("varies", "execution"))
+        self.assertEqual(self.launched(report, self.SGEMM), [])
+        tries = [line for line in self.log.read_text().splitlines() if line.startswith("cuptiSubscribe")]
+        processes = len([line for line in self.log.read_text().splitlines() if line.startswith("cuModuleLoad")])
+        self.assertLessEqual(len(tries), processes, "asked once a process")
+
+    def test_no_library(self):
+        report = self.run_cases([self.SGEMM], 0, environment={"DETPROBE_LIB_CUPTI": "/nonexistent/library.so"})
+        self.assertEqual(self.rows(report), {self.SGEMM: KEPT})
+        self.assertEqual(self.launched(report, self.SGEMM), [])
+        self.assertNotIn("cupti", {row["role"] for row in report["body"]["environment"]["libraries"]})
 
 
 class Calls(Emulated):

@@ -166,6 +166,24 @@ static void classes(void **state)
     check_all(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
+static void kernels(void **state)
+{
+#define KERNELS(items) ",\"kernels\":" items
+#define KERNEL(name, launches) "{\"name\":\"" name "\",\"launches\":" launches "}"
+    static const struct line lines[] = {
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[" KERNEL("gemm", "2") "," KERNEL("reduce", "1") "]")), NULL},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("null")), NULL},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[]")), "must list 1 to 64"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("\"gemm\"")), "must list 1 to 64"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[\"gemm\"]")), "without 'name'"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[" KERNEL("", "1") "]")), "must not be empty"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[" KERNEL("a\\u001b[2J", "1") "]")), "control characters"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[" KERNEL("gemm", "0") "]")), "'launches' is out of range"},
+        {OBSERVATION(OUTPUT(ONE, ""), KERNELS("[{\"name\":\"gemm\"}]")), "without 'launches'"},
+    };
+    check_all(lines, sizeof(lines) / sizeof(lines[0]));
+}
+
 static void mismatches(void **state)
 {
 #define MISMATCH(more) ",\"mismatch\":{\"runs\":2,\"output\":\"c\"" more "}"
@@ -321,6 +339,7 @@ int main(void)
         cmocka_unit_test(hello),
         cmocka_unit_test(outputs),
         cmocka_unit_test(classes),
+        cmocka_unit_test(kernels),
         cmocka_unit_test(mismatches),
         cmocka_unit_test(many_classes),
         cmocka_unit_test(copies),

@@ -153,6 +153,11 @@ static cublasStatus_t run_product(const struct product *p)
     const size_t size = emulate_size(p->c_type), elements = (size_t)p->ldc * (size_t)p->n;
     char last[8];
     memcpy(last, (const char *)p->c + (elements - 1) * size, size);
+    const unsigned variant = emulate_variant(p->name);
+    if (variant) {
+        emulate_variant_order(order.place, order.pieces, variant);
+    }
+    emulate_launched_by_library(p->name);
     emulate_gather(p->a_type, p->a, p->lda, !p->trans_a, p->m, p->k, is_tf32(p), a);
     emulate_gather(p->b_type, p->b, p->ldb, p->trans_b, p->n, p->k, is_tf32(p), b);
     multiply(p, a, b, &order);

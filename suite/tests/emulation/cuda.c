@@ -294,6 +294,17 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* The kernel whose twin this is. */
+static const char *name_of(CUfunction function)
+{
+    Dl_info info;
+    const char *const prefix = "kit_twin_";
+    return dladdr((void *)function, &info) && info.dli_sname &&
+                   strncmp(info.dli_sname, prefix, strlen(prefix)) == 0
+               ? info.dli_sname + strlen(prefix)
+               : "unknown";
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void **args, void **extra)
@@ -307,6 +318,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
         return CUDA_ERROR_INVALID_VALUE;
     }
     *(void **)&kernel = (void *)function;
+    emulate_launched(name_of(function));
     emulate_launch(kernel, grid_x, block_x, args[0]);
     return CUDA_SUCCESS;
 }

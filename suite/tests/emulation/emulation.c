@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The place after "word=", or NULL. */
 static const char *find_word(const char *text, const char *word)
@@ -68,6 +69,16 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+static void shuffle(int32_t *ret, int32_t count, uint64_t state)
+{
+    for (int32_t i = count - 1; i > 0; i--) {
+        const int32_t j = (int32_t)(next_random(&state) % (uint64_t)(i + 1));
+        const int32_t kept = ret[i];
+        ret[i] = ret[j];
+        ret[j] = kept;
+    }
+}
+
 void emulate_order(int32_t *ret, int32_t count, bool shuffled)
 {
     static uint64_t calls;
@@ -77,12 +88,41 @@ void emulate_order(int32_t *ret, int32_t count, bool shuffled)
     if (!shuffled) {
         return;
     }
-    uint64_t state = (uint64_t)emulate_number("seed", 1) << 32 | ++calls;
-    for (int32_t i = count - 1; i > 0; i--) {
-        const int32_t j = (int32_t)(next_random(&state) % (uint64_t)(i + 1));
-        const int32_t kept = ret[i];
-        ret[i] = ret[j];
-        ret[j] = kept;
+    shuffle(ret, count, (uint64_t)emulate_number("seed", 1) << 32 | ++calls);
+}
+
+unsigned emulate_variant(const char *name)
+{
+    return emulate_for("select", name) ? (unsigned)getpid() : 0;
+}
+
+void emulate_variant_order(int32_t *ret, int32_t count, unsigned variant)
+{
+    emulate_order(ret, count, false);
+    if (variant) {
+        shuffle(ret, count, variant);
+    }
+}
+
+void (*emulate_listener)(bool runtime, bool enter, const char *symbol);
+
+void emulate_launched(const char *symbol)
+{
+    if (emulate_listener) {
+        emulate_listener(false, true, symbol);
+        emulate_listener(false, false, symbol);
+    }
+}
+
+void emulate_launched_by_library(const char *name)
+{
+    char symbol[160];
+    const unsigned variant = emulate_variant(name);
+    snprintf(symbol, sizeof(symbol), variant ? "emulated_%s_variant_%u" : "emulated_%s", name, variant);
+    if (emulate_listener) {
+        emulate_listener(true, true, symbol);
+        emulate_launched(symbol);
+        emulate_listener(true, false, symbol);
     }
 }
 
@@ -90,7 +130,7 @@ void emulate_harm(const char *name, void *result, size_t elements, size_t size, 
 {
     static unsigned calls;
     uint8_t *const bytes = result;
-    if (emulate_for("bitflip", name) && ++calls % 3 == 0) {
+    if (emulate_for("bitflip", name) && ++calls % 2 == 0) {
         bytes[elements / 2 * size] ^= 1;
     }
     if (emulate_for("unwritten", name)) {

@@ -7,17 +7,18 @@
  *                             (default); in one order; dealt to threads that race
  *   seed=N                    of order=seeded
  *   reorder=NAME              library functions whose name begins so sum in another order at each call
- *   bitflip=NAME              one bit of the result of such a function is flipped at every third call
+ *   bitflip=NAME              one bit of the result of such a function is flipped at every other call
  *   unwritten=NAME            such a function leaves the last element of its result as it was
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
- *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
- *   blind=1                   the comparison of the kit sees no difference
- *   memory=BYTES              of the device
- *   sticky=N                  the N-th wait for the device of a process finds an illegal address
- *   devices=N  capability=N  driver=N  mode=N    what cuDeviceGetCount, attributes and cuDriverGetVersion say
- * A library that emulates another one includes this and is linked to the emulated libcuda.so.1.
- * DETPROBE_EMULATE_LOG names a file that gets one line per call that matters.
+ *   select=NAME               such a function takes another kernel, and with it another order, in each
+ * process cupti=N                   cuptiSubscribe fails with this status atomics=yes|no            functions
+ * that may use atomics do so where allowed (default) or not blind=1                   the comparison of the
+ * kit sees no difference memory=BYTES              of the device sticky=N                  the N-th wait for
+ * the device of a process finds an illegal address devices=N  capability=N  driver=N  mode=N    what
+ * cuDeviceGetCount, attributes and cuDriverGetVersion say A library that emulates another one includes this
+ * and is linked to the emulated libcuda.so.1. DETPROBE_EMULATE_LOG names a file that gets one line per call
+ * that matters.
  */
 #ifndef EMULATION_H
 #define EMULATION_H
@@ -36,6 +37,15 @@ void emulate_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void emulate_order(int32_t *ret, int32_t count, bool shuffled);
 /* Faults of one call, done to its dense result. */
 void emulate_harm(const char *name, void *result, size_t elements, size_t size, const void *before_last);
+/* The kernel that a library function launches, known by `select`; 0 where nothing is selected anew. */
+unsigned emulate_variant(const char *name);
+/* The order that goes with a variant, the same at each call. */
+void emulate_variant_order(int32_t *ret, int32_t count, unsigned variant);
+/* Told to CUPTI where it listens: a launch of a library through the runtime, or of the driver's own. */
+void emulate_launched_by_library(const char *name);
+void emulate_launched(const char *symbol);
+/* What CUPTI puts here while it listens. */
+extern void (*emulate_listener)(bool runtime, bool enter, const char *symbol);
 bool emulate_is_device_memory(const void *memory, size_t bytes);
 
 /* Own kernels. */
