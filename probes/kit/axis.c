@@ -72,11 +72,24 @@ static int poison(const char *setting, struct kit_setting *ret)
     return kit_skip("unsupported", "poison '%s' is none of 0xa5, 0x5a, nan", setting);
 }
 
+static int busy(const char *setting, struct kit_setting *ret)
+{
+    static const char *const works[] = {[KIT_BUSY_COMPUTE] = "compute", [KIT_BUSY_MEMORY] = "memory"};
+    for (int i = KIT_BUSY_COMPUTE; i <= KIT_BUSY_MEMORY; i++) {
+        if (strcmp(works[i], setting) == 0) {
+            ret->busy = (enum kit_busy)i;
+            return KIT_OK;
+        }
+    }
+    return kit_skip("unsupported", "busy '%s' is none of compute, memory", setting);
+}
+
 static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing}, {"fresh", nothing}, {"poison", poison}, {"threads", threads}, {"batch", batch},
+    {"repeat", nothing}, {"fresh", nothing},   {"poison", poison},
+    {"busy", busy},      {"threads", threads}, {"batch", batch},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

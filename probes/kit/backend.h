@@ -17,6 +17,9 @@ struct kit_pattern {
     size_t size;
 };
 
+/* Other work on the same device or cores: what it takes away from the measured operation. */
+enum kit_busy { KIT_IDLE, KIT_BUSY_COMPUTE, KIT_BUSY_MEMORY };
+
 struct kit_backend {
     const char *name;
     /* NULL when there is no memory. */
@@ -41,6 +44,9 @@ struct kit_backend {
      * observation's member `kernels`, or NULL; owned. */
     bool (*trace)(void);
     json_t *(*traced)(void);
+    /* Axis busy; NULL: not known to the backend's programs. Called before each run, so that the work surely
+     * is under way during it; it ends by itself if it is not called again. KIT_IDLE ends it. */
+    int (*busy)(enum kit_busy work);
 };
 
 extern const struct kit_backend kit_cpu;

@@ -13,6 +13,7 @@
 #include "probes/kit/cuda_cupti.h"
 #include "probes/kit/cuda_device.h"
 #include "probes/kit/cuda_nvrtc.h"
+#include "probes/kit/cuda_occupy.h"
 #include "suite/base/text.h"
 
 #include "probes/kit/kernel.h"
@@ -184,13 +185,18 @@ int kit_cuda_kernel(const char *name, CUfunction *ret)
     return kit_driver_check(kit_driver.cuModuleGetFunction(ret, cuda.module, name), name);
 }
 
-int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args)
+int kit_cuda_launch_on(CUstream stream, CUfunction kernel, int blocks, int threads, const void *args)
 {
     void *packed[] = {NULL};
     memcpy(packed, &args, sizeof(args)); /* the driver copies the struct and takes no const */
     return kit_driver_check(kit_driver.cuLaunchKernel(kernel, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
-                                                      0, cuda.stream, packed, NULL),
+                                                      0, stream, packed, NULL),
                             "cuLaunchKernel");
+}
+
+int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args)
+{
+    return kit_cuda_launch_on(cuda.stream, kernel, blocks, threads, args);
 }
 
 int kit_cuda_blocks(int64_t items, int threads)
@@ -335,4 +341,5 @@ const struct kit_backend kit_cuda = {
     .trace = kit_cupti_begin,
     .traced = kit_cupti_end,
 #endif
+    .busy = kit_occupy_busy,
 };

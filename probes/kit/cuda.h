@@ -42,6 +42,7 @@ int kit_cuda_needs(const char *library, int major, int minor);
 int kit_cuda_kernel(const char *name, CUfunction *ret);
 /* Enqueues; `args` is the kernel's one struct. */
 int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args);
+int kit_cuda_launch_on(CUstream stream, CUfunction kernel, int blocks, int threads, const void *args);
 /* Blocks for `items` items of one thread each, at most what fills the device some times over. */
 int kit_cuda_blocks(int64_t items, int threads);
 /* Enqueues bytes of zero. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kit's own kernels: filling with a pattern of two, four or eight bytes, and the comparison that decides
- * whether two outputs are the same bits. Compare counts differing bytes and finds the first; equal pieces of
- * 16 bytes cost two loads and an exclusive or.
+ * The kit's own kernels: filling with a pattern of two, four or eight bytes, the comparison that decides
+ * whether two outputs are the same bits, and work that stays on the device until the host ends it. Compare
+ * counts differing bytes and finds the first; equal pieces of 16 bytes cost two loads and an exclusive or.
  */
 struct kit_fill_args {
     void *to;
@@ -16,6 +16,23 @@ struct kit_compare_args {
     i64 bytes;
     i32 wide;    /* both are aligned to 16 bytes */
     u64 *result; /* [0] differing bytes, added up; [1] offset of the first, the least is kept */
+};
+
+struct __attribute__((aligned(16))) kit_quad { /* one load instruction */
+    u32 x, y, z, w;
+};
+
+/* What the host and kit_occupy tell each other, in memory of the host. */
+struct kit_occupy_flags {
+    u32 end;       /* by the host */
+    u32 under_way; /* by the kernel */
+};
+
+struct kit_occupy_args {
+    volatile struct kit_occupy_flags *flags;
+    struct kit_quad *memory; /* what is streamed through; results of arithmetic go there too. NULL: only waits */
+    i64 quads;               /* a multiple of the number of threads; 0: arithmetic */
+    u64 limit_ns;            /* ends by itself after that, so that nothing waits for ever */
 };
 
 #ifdef KIT_KERNELS
@@ -32,10 +49,6 @@ KERNEL(kit_fill, struct kit_fill_args)
         }
     }
 }
-
-struct __attribute__((aligned(16))) kit_quad { /* one load instruction */
-    u32 x, y, z, w;
-};
 
 HELPER void kit_compare_bytes(const struct kit_compare_args *args, i64 from, i64 to)
 {
@@ -80,6 +93,60 @@ KERNEL(kit_compare, struct kit_compare_args)
     }
     for (i = 16 * quads + (i64)block_index() * thread_count() + thread_index(); i < args.bytes; i += step) {
         kit_compare_bytes(&args, i, i + 1);
+    }
+}
+
+/* Four chains of multiply-adds, so that the units never wait for a result. */
+HELPER void kit_multiply(const struct kit_occupy_args *args, float *x)
+{
+    for (i32 step = 0; step < 1024; step++) {
+        for (i32 chain = 0; chain < 4; chain++) {
+            x[chain] = x[chain] * 0.999f + 0.5f;
+        }
+    }
+    if (x[0] + x[1] + x[2] + x[3] < 0) { /* never, which a compiler does not know */
+        args->memory->x = bits_of_float(x[0]);
+    }
+}
+
+/* Reads and writes a piece of the memory; each thread has its own places, a grid apart. */
+HELPER i64 kit_stream(const struct kit_occupy_args *args, i64 at)
+{
+    for (i32 step = 0; step < 64; step++) {
+        struct kit_quad quad = args->memory[at];
+        quad.x += 1;
+        args->memory[at] = quad;
+        at += (i64)block_count() * thread_count();
+        at = at < args->quads ? at : at - args->quads;
+    }
+    return at;
+}
+
+KERNEL(kit_occupy, struct kit_occupy_args)
+{
+    SHARED i32 ended;
+    const u64 start = device_time_ns();
+    i64 at = (i64)block_index() * thread_count() + thread_index();
+    float x[4] = {(float)at, 1, 2, 3};
+    if (at == 0) {
+        args.flags->under_way = 1;
+    }
+    for (;;) {
+        if (thread_index() == 0) {
+            ended = args.flags->end != 0 || device_time_ns() - start > args.limit_ns;
+        }
+        block_barrier();
+        if (ended) {
+            break;
+        }
+        if (!args.memory) {
+            wait_a_moment();
+        } else if (args.quads) {
+            at = kit_stream(&args, at);
+        } else {
+            kit_multiply(&args, x);
+        }
+        block_barrier(); /* all have looked before it is set again */
     }
 }
 #endif

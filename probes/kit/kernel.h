@@ -33,9 +33,17 @@ typedef u16 f16, bf16; /* bits; arithmetic goes through float or the atomics bel
 #define warp_barrier() __syncwarp()
 #define memory_fence() __threadfence()
 #define wait_a_moment() __nanosleep(100)
+#define device_time_ns() kit_global_time()
 #define warp_shuffle_down(value, delta) __shfl_down_sync(0xffffffffu, value, delta)
 #define bits_of_float(value) __float_as_uint(value)
 #define float_of_bits(bits) __uint_as_float(bits)
+
+HELPER u64 kit_global_time(void)
+{
+    u64 time;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+    return time;
+}
 
 HELPER float float_of_f16(f16 h)
 {
@@ -132,6 +140,7 @@ extern _Thread_local struct kit_twin_place kit_twin_place;
 void kit_twin_barrier(void);
 void kit_twin_warp_barrier(void);
 void kit_twin_wait(void);                       /* lets other threads of any block go on */
+u64 kit_twin_time(void);                        /* nanoseconds that do not go back */
 u64 kit_twin_shuffle_down(u64 bits, i32 delta); /* among the 32 threads of a warp */
 
 #define thread_index() (kit_twin_place.thread)
@@ -142,6 +151,7 @@ u64 kit_twin_shuffle_down(u64 bits, i32 delta); /* among the 32 threads of a war
 #define warp_barrier() kit_twin_warp_barrier()
 #define memory_fence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define wait_a_moment() kit_twin_wait()
+#define device_time_ns() kit_twin_time()
 
 HELPER u32 bits_of_float(float value)
 {

@@ -93,6 +93,9 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (session->initial_threads > 0) {
         json_array_append_new(axes, json_string("threads"));
     }
+    if (session->backend->busy) {
+        json_array_append_new(axes, json_string("busy"));
+    }
     json_t *const message = json_pack("{s:s, s:s, s:i, s:o, s:o}", "type", "hello", "program", program->name,
                                       "protocol", 1, "axes", axes, "libraries", libraries_json(program));
     json_t *const environment = kit_float_json();

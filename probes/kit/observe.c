@@ -11,6 +11,7 @@
 
 #include "probes/kit/check.h"
 #include "probes/kit/dtype.h"
+#include "probes/kit/outcome.h"
 #include "probes/kit/shape.h"
 #include "probes/kit/tally.h"
 #include "suite/base/clock.h"
@@ -202,6 +203,10 @@ static int run_once(struct observation *o, const struct kit_pattern *pattern, in
     if (rc) {
         return rc;
     }
+    rc = o->request->setting.busy ? o->operands->backend->busy(o->request->setting.busy) : KIT_OK;
+    if (rc) {
+        return rc;
+    }
     const int64_t start = dp_now_ns();
     rc = o->operands->op->run(o->call, &buffers);
     rc = rc ? rc : o->operands->backend->sync();
@@ -223,6 +228,20 @@ static int run_all(struct observation *o)
         o->total_ns += run == 0 && o->request->runs > 1 ? 0 : ns;
     }
     return KIT_OK;
+}
+
+/* Also after a failure, whose text is kept. */
+static int end_busy(const struct observation *o, int rc)
+{
+    if (!o->request->setting.busy) {
+        return rc;
+    }
+    const struct kit_outcome kept = *kit_outcome();
+    const int ended = o->operands->backend->busy(KIT_IDLE);
+    if (rc) {
+        kit_outcome_restore(&kept);
+    }
+    return rc ? rc : ended;
 }
 
 /* Bands and inputs belong to no output; damage there is told with each. */
@@ -377,6 +396,7 @@ int kit_observe(struct kit_operands *operands, struct kit_call *call, const stru
     int rc = o.count ? KIT_OK : kit_skip("unsupported", "no output has a batch dimension");
     rc = rc ? rc : run_all(&o);
     rc = rc ? rc : check_all(&o);
+    rc = end_busy(&o, rc);
     if (!rc) {
         *ret_observation = observation_json(&o);
     }

@@ -22,6 +22,11 @@ const struct kit_outcome *kit_outcome(void)
     return &last;
 }
 
+void kit_outcome_restore(const struct kit_outcome *kept)
+{
+    last = *kept;
+}
+
 /* Texts may quote what a request or a library said; a control character would break the line they travel in.
  */
 static void keep(const char *reason, const char *format, va_list args)

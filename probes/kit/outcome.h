@@ -13,5 +13,7 @@ struct kit_outcome {
 
 void kit_outcome_clear(void);
 const struct kit_outcome *kit_outcome(void);
+/* Puts back what was kept before a call whose own failure is of no interest. */
+void kit_outcome_restore(const struct kit_outcome *kept);
 
 #endif

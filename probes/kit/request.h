@@ -17,6 +17,7 @@ struct kit_setting {
     int64_t batch, place;       /* batch 0: as the case says */
     struct kit_pattern pattern; /* what outputs and workspace hold before a run */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
+    enum kit_busy busy;
 };
 
 struct kit_request {

@@ -256,6 +256,14 @@ static void add_facts(struct kit_session *session, json_t *observation)
     }
 }
 
+/* Axes that a backend may lack. */
+static int check_backend(const struct kit_backend *backend, const struct kit_setting *setting)
+{
+    return setting->busy && !backend->busy
+               ? kit_skip("unsupported", "backend '%s' does not vary axis busy", backend->name)
+               : KIT_OK;
+}
+
 static int serve(struct kit_session *session, const struct kit_request *request, json_t **ret_observation)
 {
     const struct op *const op = find_op(session->program, request->op);
@@ -264,7 +272,8 @@ static int serve(struct kit_session *session, const struct kit_request *request,
     if (!op) {
         return kit_fail("unknown operation '%s'", request->op);
     }
-    int rc = set_threads(session, &request->setting, &threads);
+    int rc = check_backend(session->backend, &request->setting);
+    rc = rc ? rc : set_threads(session, &request->setting, &threads);
     rc = rc ? rc : make_params(request, &params);
     rc = rc ? rc : ensure_prepared(session, op, request, &params, threads);
     rc = rc ? rc : ensure_inputs(session, request);

@@ -183,6 +183,9 @@ static const char *way_of(const json_t *entry, const json_t *result)
         return selection ? "one process repeats its bits, a new one chose another algorithm and gives others"
                          : "one process repeats its bits, a new one gives others";
     }
+    if (strcmp(dp_json_string(json_object_get(entry, "worst"), "axis", ""), "busy") == 0) {
+        return "alone it repeats, beside other work it does not";
+    }
     return "the base setting repeats, another setting does not";
 }
 

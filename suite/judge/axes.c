@@ -11,9 +11,9 @@
 #include "suite/judge/facts.h"
 
 const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
-    {"repeat", true},      {"fresh", true},    {"poison", true},  {"busy", true},
-    {"concurrency", true}, {"threads", false}, {"batch", false},  {"align", true},
-    {"algorithm", false},  {"isa", false},     {"device", false},
+    {"repeat", true, false},     {"fresh", true, false},    {"poison", true, false},  {"busy", true, true},
+    {"concurrency", true, true}, {"threads", false, false}, {"batch", false, false},  {"align", true, false},
+    {"algorithm", false, false}, {"isa", false, false},     {"device", false, false},
 };
 
 #define MAX_FACTORS 4
@@ -182,35 +182,52 @@ static bool in_round(const struct dp_fact *fact, const char *axis, int round)
            dp_request_varies(fact->request, axis);
 }
 
-static bool compares_with_base(const char *axis)
+static const struct dp_compared_axis *axis_named(const char *name)
 {
+    static const struct dp_compared_axis none;
     for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
-        if (strcmp(dp_axes[i].name, axis) == 0) {
-            return dp_axes[i].with_base;
+        if (strcmp(dp_axes[i].name, name) == 0) {
+            return &dp_axes[i];
         }
     }
-    return false;
+    return &none;
+}
+
+bool dp_fact_is_uncovered(const struct dp_case *item, const struct dp_fact *fact)
+{
+    return axis_named(fact->request->axis)->each_run && !dp_case_covers(item, fact->request->axis);
+}
+
+/* Runs that differ where those at the base do not. */
+static void compare_runs(const struct dp_fact *base, struct dp_moved *moved)
+{
+    if (base && base->distinct == 1) {
+        moved->comparable++;
+        moved->moved = true;
+        moved->chosen_moved = false;
+    }
 }
 
 struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int round)
 {
     struct dp_moved moved = {0};
-    const bool with_base = compares_with_base(axis);
+    const struct dp_compared_axis *compared = axis_named(axis);
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
         if (!in_round(fact, axis, round)) {
             continue;
         }
         moved.observed++;
+        const struct dp_fact *base = compared->with_base ? dp_base_of(view, fact) : NULL;
+        const bool alone = strcmp(fact->request->axis, axis) == 0; /* else another axis moved it as well */
         if (fact->distinct != 1) {
+            compare_runs(compared->each_run && alone ? base : NULL, &moved);
             continue;
         }
-        const struct dp_fact *base = with_base ? dp_base_of(view, fact) : NULL;
-        const bool alone = strcmp(fact->request->axis, axis) == 0; /* else another axis moved it as well */
         if (base && base != fact && base->distinct == 1 && alone) {
             compare(base, fact, &moved);
         }
-        for (size_t j = 0; j < i && !with_base; j++) {
+        for (size_t j = 0; j < i && !compared->with_base; j++) {
             const struct dp_fact *other = view->facts[j];
             if (in_round(other, axis, round) && other->distinct == 1 && are_partners(fact, other, axis)) {
                 compare(other, fact, &moved);

@@ -53,17 +53,22 @@ void dp_facts_free(struct dp_facts *facts);
 /* For qsort over pointers to views: by case id, the order of the report. */
 int dp_view_compare(const void *left, const void *right);
 
-/* An axis as the design's table names it: its place there, and whether its bits are compared with the base
- * setting's (else its settings are compared among themselves). */
+/* An axis as the design's table names it: its place there, whether its bits are compared with the base
+ * setting's (else its settings are compared among themselves), and whether it acts on each run anew, so that
+ * a difference among the runs at one setting is its doing where the base repeats. */
 struct dp_compared_axis {
     const char *name;
-    bool with_base;
+    bool with_base, each_run;
 };
 #define DP_AXIS_COUNT 11
 extern const struct dp_compared_axis dp_axes[DP_AXIS_COUNT];
 
 /* Is `axis` a factor of the request's axis ("threads" of "threads*repeat")? */
 bool dp_request_varies(const struct dp_request *request, const char *axis);
+
+/* Is the observation made on an axis that acts on each run, of which the guarantee does not speak? Then what
+ * its runs do is sensitivity. */
+bool dp_fact_is_uncovered(const struct dp_case *item, const struct dp_fact *fact);
 
 /* A request at the base setting: axis repeat, first pass. */
 bool dp_fact_is_base(const struct dp_fact *fact);

@@ -12,6 +12,8 @@
 /* The base fills outputs and workspace with 0xa5, so these are the other patterns. */
 static const char *const poison_quick[] = {"nan", NULL};
 static const char *const poison_all[] = {"0x5a", "nan", NULL};
+static const char *const busy_quick[] = {"compute", NULL};
+static const char *const busy_all[] = {"compute", "memory", NULL};
 static const char *const threads_quick[] = {"1", "2", "4", NULL};
 static const char *const threads_all[] = {"1", "2", "4", "8", NULL};
 static const char *const batch_quick[] = {"1/0", "16/15", NULL};
@@ -27,6 +29,7 @@ static const struct dp_level levels[] = {
      .case_limit_ns = 100000000,
      .side_runs = 2,
      .poison = poison_quick,
+     .busy = busy_quick,
      .threads = threads_quick,
      .batch = batch_quick},
     {.name = "default",
@@ -35,6 +38,7 @@ static const struct dp_level levels[] = {
      .fresh = 5,
      .case_limit_ns = 600000000,
      .poison = poison_all,
+     .busy = busy_all,
      .threads = threads_all,
      .batch = batch_all},
     {.name = "deep",
@@ -43,6 +47,7 @@ static const struct dp_level levels[] = {
      .fresh = 20,
      .case_limit_ns = 20000000000,
      .poison = poison_all,
+     .busy = busy_all,
      .threads = threads_all,
      .batch = batch_all,
      .products = true},
@@ -54,6 +59,7 @@ static const struct dp_axis axes[] = {
     {.name = "repeat", .extent = DP_EXTENT_FULL},
     {.name = "fresh", .extent = DP_EXTENT_FRESH},
     {.name = "poison", .extent = DP_EXTENT_INVARIANT},
+    {.name = "busy", .extent = DP_EXTENT_FIRST, .backend = "cuda"},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .batch = true},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
@@ -63,7 +69,7 @@ static const struct dp_axis axes[] = {
 };
 
 /* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"busy", "concurrency", "align", "algorithm", "isa", "device"};
+static const char *const not_available[] = {"concurrency", "align", "algorithm", "isa", "device"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)
@@ -219,6 +225,8 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
     const char *const *list = once;
     if (strcmp(axis->name, "poison") == 0) {
         list = level->poison;
+    } else if (strcmp(axis->name, "busy") == 0) {
+        list = level->busy;
     } else if (strncmp(axis->name, "threads", 7) == 0) {
         list = level->threads;
     } else if (strncmp(axis->name, "batch", 5) == 0) {

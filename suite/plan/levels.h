@@ -19,6 +19,7 @@ enum {
 /* Where the inputs of an axis come from, and how often it runs. */
 enum dp_extent {
     DP_EXTENT_FULL,     /* every seed, every run */
+    DP_EXTENT_FIRST,    /* every run, on the first seeds */
     DP_EXTENT_FRESH,    /* once in each fresh process, on the first seeds */
     DP_EXTENT_INVARIANT /* a few runs on the first seeds */
 };
@@ -28,16 +29,18 @@ struct dp_level {
     int seeds, runs, fresh;
     int64_t case_limit_ns; /* what one case may cost before its seeds and runs are cut */
     int side_runs;         /* of the sets `unit` and `exact`; 0: as many as the case's runs */
-    const char *const *poison, *const *threads, *const *batch; /* settings, each list ended by NULL */
-    bool products;                                             /* takes the product axes by itself */
+    /* settings, each list ended by NULL */
+    const char *const *poison, *const *busy, *const *threads, *const *batch;
+    bool products; /* takes the product axes by itself */
 };
 
 struct dp_axis {
     const char *name;
     enum dp_extent extent;
-    bool product; /* of other axes: only where asked for ... */
-    bool deep;    /* ... or at a level with products */
-    bool batch;   /* only for cases that name a batch parameter */
+    bool product;        /* of other axes: only where asked for ... */
+    bool deep;           /* ... or at a level with products */
+    bool batch;          /* only for cases that name a batch parameter */
+    const char *backend; /* the one whose programs vary it; others are not asked by themselves. NULL: all */
 };
 
 /* NULL for an unknown name. */

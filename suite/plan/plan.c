@@ -106,11 +106,25 @@ static void add_left_out(struct dp_plan *plan, const bool *selected, const bool 
     }
 }
 
+static bool has_request(const struct dp_plan *plan, const char *axis)
+{
+    for (size_t i = 0; i < plan->request_count; i++) {
+        if (strcmp(plan->requests[i].axis, axis) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An axis of one backend is none of a plan without that backend. */
 static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
 {
     plan->axes = dp_alloc(scheme->axis_count, sizeof(*plan->axes));
     for (size_t i = 0; i < scheme->axis_count; i++) {
-        plan->axes[plan->axis_count++] = scheme->axes[i]->name;
+        const struct dp_axis *axis = scheme->axes[i];
+        if (!axis->backend || scheme->asked[i] || has_request(plan, axis->name)) {
+            plan->axes[plan->axis_count++] = axis->name;
+        }
     }
     plan->seeds = scheme->seeds;
     plan->runs = scheme->runs;
@@ -135,10 +149,10 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
     if (rc == 0) {
         *ret = (struct dp_plan){.catalogue = catalogue, .options = *options};
         add_controls(&scheme, catalogue, chosen, taken);
-        add_axes(ret, &scheme);
         add_cases(ret, taken);
         add_left_out(ret, selected, chosen);
         add_requests(ret, &scheme);
+        add_axes(ret, &scheme);
     }
     free(selected);
     free(chosen);

@@ -48,6 +48,7 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
         const bool usual = !all[i].product || (all[i].deep && scheme->level->products);
         const bool take = wanted[i] || (options->axes.count == 0 && usual) || (fresh && options->fresh > 0);
         if (take && !(fresh && scheme->fresh == 0)) {
+            scheme->asked[scheme->axis_count] = wanted[i];
             scheme->axes[scheme->axis_count++] = &all[i];
         }
     }
@@ -128,21 +129,31 @@ static void visit_settings(const struct scheme *scheme, const struct dp_axis *ax
     }
 }
 
+/* Whether the case takes the axis at all. */
+static bool takes_axis(const struct scheme *scheme, const struct share *share, size_t i)
+{
+    const struct dp_axis *const axis = scheme->axes[i];
+    if (axis == dp_plan_axes()) {
+        return true;
+    }
+    return share->invariant && (!axis->batch || dp_json_string(share->item->json, "batch", NULL)) &&
+           (!axis->backend || scheme->asked[i] || strcmp(axis->backend, share->item->backend) == 0);
+}
+
 /* Every axis on one seed of the set that decides bits. */
 static void visit_wide(const struct scheme *scheme, const struct share *share, int seed,
                        request_visitor visit, void *context)
 {
-    const bool has_batch = dp_json_string(share->item->json, "batch", NULL) != NULL;
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
-        const bool full = axis->extent == DP_EXTENT_FULL;
-        const bool base = axis == dp_plan_axes();
-        const bool apt = base || (share->invariant && (!axis->batch || has_batch));
-        if (axis->extent == DP_EXTENT_FRESH || !apt || (!full && seed >= FIRST_SEEDS)) {
+        const bool all_seeds = axis->extent == DP_EXTENT_FULL;
+        if (axis->extent == DP_EXTENT_FRESH || !takes_axis(scheme, share, i) ||
+            (!all_seeds && seed >= FIRST_SEEDS)) {
             continue;
         }
+        const bool few = axis->extent == DP_EXTENT_INVARIANT;
         const struct dp_request request = {
-            .seed_index = seed, .set = "wide", .runs = full ? share->runs : INVARIANT_RUNS};
+            .seed_index = seed, .set = "wide", .runs = few ? INVARIANT_RUNS : share->runs};
         visit_settings(scheme, axis, request, visit, context);
     }
 }

@@ -14,6 +14,7 @@ enum { DP_AXIS_MAX = 16 };
 struct scheme {
     const struct dp_level *level;
     const struct dp_axis *axes[DP_AXIS_MAX];
+    bool asked[DP_AXIS_MAX]; /* by name: then of every case */
     size_t axis_count;
     int seeds, runs, fresh;       /* nominal: of a case that is not cut */
     bool seeds_given, runs_given; /* asked for: not cut */

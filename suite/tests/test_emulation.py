@@ -68,10 +68,10 @@ class Emulated(unittest.TestCase):
         return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                               timeout=600)
 
-    def run_cases(self, cases, code, injection="", axis="repeat", **options):
-        """A quick run whose exit status is known: the report."""
+    def run_cases(self, cases, code, injection="", axis="repeat", level="quick", **options):
+        """A run whose exit status is known: the report."""
         file = pathlib.Path(self.folder.name, "report.json")
-        done = self.detprobe("run", "--level", "quick", "--axis", axis, "-o", file, *cases, injection=injection,
+        done = self.detprobe("run", "--level", level, "--axis", axis, "-o", file, *cases, injection=injection,
                              **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.text = done.stdout
@@ -81,10 +81,13 @@ class Emulated(unittest.TestCase):
         return {row["case"]: (row["observed"], row.get("guarantee", {}).get("status"))
                 for row in report["body"]["results"]}
 
-    def expect(self, code, injection, changed, cases=None, controls=()):
+    def measured(self, report, case):
+        return next(row for row in report["measurements"]["cases"] if row["case"] == case)["axes"]
+
+    def expect(self, code, injection, changed, cases=None, controls=(), **options):
         """All cases as without injection but those in `changed`; all controls behave but `controls`."""
         cases = cases or list(CASES)
-        report = self.run_cases(cases, code, injection)
+        report = self.run_cases(cases, code, injection, **options)
         self.assertEqual(self.rows(report), {case: changed.get(case, CASES[case]) for case in cases})
         misbehaved = {row["name"] for row in report["body"]["controls"] if not row["behaved"]}
         self.assertEqual(misbehaved, {f"cuda/control/{name}" for name in controls})
@@ -155,6 +158,58 @@ class Rows(Emulated):
         self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", json.dumps(report))
         crashed = [row for row in report["body"]["results"] if row.get("reason") == "crash"]
         self.assertEqual(crashed, [], "the process ends after its answer, never before")
+
+
+class Busy(Emulated):
+    CASE = "cuda/gemm/sgemm-nt-128x96x777"
+    FEW = [CASE, "cuda/gemm/dgemm-nn-16x16x16"]
+
+    def not_measured(self, report):
+        return {axis for row in report["body"]["results"] for axis in row["not_measured"]}
+
+    def test_nothing_injected(self):
+        report = self.expect(0, "", {}, self.FEW, axis="busy", level="default")
+        self.assertNotIn("busy", self.not_measured(report))
+        works = {line.split()[1] for line in self.log.read_text().splitlines() if line.startswith("kit_occupy")}
+        self.assertEqual(works, {"compute", "memory"}, "and none was waited for until its limit")
+
+    def test_reordering_beside_other_work(self):
+        report = self.expect(1, "busy-reorder=cublasSgemm", {self.CASE: BROKEN}, self.FEW, axis="busy")
+        axes = self.measured(report, self.CASE)
+        self.assertEqual(axes["repeat"]["distinct"], 1)
+        self.assertEqual({row["distinct"] for row in axes["busy"]["settings"]}, {8})
+        self.assertIn("alone it repeats, beside other work it does not", self.text)
+        report = self.expect(0, "busy-reorder=cublasSgemm", {}, self.FEW)
+        self.assertIn("busy", self.not_measured(report))
+
+    def test_launches_that_wait(self):
+        """Nothing was beside the runs, so nothing is said of it."""
+        report = self.expect(0, "blocking=1,busy-reorder=cublasSgemm", {}, self.FEW, axis="busy")
+        self.assertIn("busy", self.not_measured(report))
+        dropped = self.measured(report, self.CASE)["busy"]["settings"][0]["dropped"]
+        self.assertIn("nothing runs beside another kernel", dropped)
+
+    def test_failure_beside_other_work(self):
+        """It costs the setting, and the work is not left behind for what comes after."""
+        report = self.expect(0, "busy-status=cublasSgemm", {}, self.FEW, axis="busy")
+        dropped = self.measured(report, self.CASE)["busy"]["settings"][0]["dropped"]
+        self.assertIn("failed to launch", dropped)
+        self.assertEqual(self.measured(report, self.FEW[1])["busy"]["settings"][0]["distinct"], 1)
+
+    def test_resumed_run(self):
+        report = self.expect(0, "", {}, self.FEW, axis="busy")
+        log = pathlib.Path(self.folder.name, "report.json.log.jsonl")
+        lines = log.read_text().splitlines(keepends=True)
+        log.write_text("".join(lines[: len(lines) // 2]))
+        done = self.detprobe("run", "--resume", log)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        resumed = json.loads(pathlib.Path(self.folder.name, "report.json").read_text())
+        self.assertEqual(resumed["digest"], report["digest"])
+
+    def test_cpu_is_not_asked(self):
+        done = self.detprobe("run", "--dry-run", "cpu/gemm/*")
+        self.assertNotIn("busy", done.stdout)
+        self.assertIn("busy", self.detprobe("run", "--dry-run", "cuda/gemm/*").stdout)
 
 
 class Refusals(Emulated):

@@ -70,6 +70,31 @@ KERNEL(scatter, struct sums_args)
     }
 }
 
+/* The host's end is seen, so is the limit without it, and no place beyond the memory is written. */
+static void test_occupy(void **state)
+{
+    static struct kit_quad memory[3 * 64];
+    struct kit_occupy_flags flags;
+    struct kit_occupy_args args = {.flags = &flags, .memory = memory, .quads = 2 * 64, .limit_ns = 2000000};
+    for (size_t o = 0; o < 8; o++) {
+        setenv("DETPROBE_EMULATE", o % 4 == 3 ? "order=race" : "order=seeded", 1);
+        memset(memory, 0, sizeof(memory));
+        flags = (struct kit_occupy_flags){.end = o < 4};
+        args.quads = o % 2 ? 2 * 64 : 0;
+        const u64 start = kit_twin_time();
+        emulate_launch(kit_twin_kit_occupy, 2, 32, &args);
+        assert_int_equal(flags.under_way, 1);
+        assert_true(o < 4 || kit_twin_time() - start >= args.limit_ns);
+        for (i32 i = 0; i < 3 * 64; i++) {
+            assert_int_equal(memory[i].x > 0, o >= 4 && o % 2 && i < 2 * 64);
+        }
+    }
+    args.memory = NULL; /* waits */
+    flags = (struct kit_occupy_flags){.end = 0};
+    emulate_launch(kit_twin_kit_occupy, 1, 1, &args);
+    assert_int_equal(flags.under_way, 1);
+}
+
 static void set(const char *words)
 {
     setenv("DETPROBE_EMULATE", words, 1);
@@ -227,10 +252,10 @@ static void test_halves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_barrier),          cmocka_unit_test(test_shuffle),
-        cmocka_unit_test(test_blocks_that_wait), cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_compare),          cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_occupy),  cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_shuffle), cmocka_unit_test(test_blocks_that_wait),
+        cmocka_unit_test(test_orders),  cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_fill),    cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -337,13 +337,13 @@ static void test_axis_errors(void **state)
         const char *axis, *text;
     } bad[] = {
         {"thread", "unknown axis 'thread', did you mean 'threads'?"},
-        {"busy", "axis 'busy' is not available in this version"},
+        {"align", "axis 'align' is not available in this version"},
         {"device", "axis 'device' is not available in this version"},
         {"poison*threads", "the product 'poison*threads' is not available in this version"},
         {"threads*threads", "the product 'threads*threads' is not available in this version"},
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
         {"zzzzzzzzzz",
-         "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, threads, batch, threads*repeat, "
+         "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, threads, batch, threads*repeat, "
          "batch*repeat, threads*batch"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -509,6 +509,43 @@ static void test_message(void **state)
     dp_plan_free(&plan);
 }
 
+/* An axis that one backend's programs vary is asked of them alone, unless it is asked for by name. */
+static void test_axis_of_one_backend(void **state)
+{
+    static char cuda[] = "cuda";
+    const char *axis[] = {"busy"};
+    struct dp_case *item = &cases[8];
+    char *const backend = item->backend;
+    assert_string_equal(item->id, "cpu/reduce/b");
+    struct dp_plan_options options = usual("default");
+    struct dp_plan plan = make(&options);
+    const struct given before = given(&plan, "cpu/reduce/a", NULL, NULL);
+    assert_false(plan_has_axis(&plan, "busy"));
+    check_given(given(&plan, "cpu/reduce/b", "busy", NULL), 0, 0, 0);
+    dp_plan_free(&plan);
+
+    item->backend = cuda;
+    plan = make(&options);
+    assert_true(plan_has_axis(&plan, "busy"));
+    check_given(given(&plan, "cpu/reduce/b", "busy", "wide"), 4, 2, 25); /* two works on two seeds */
+    check_given(given(&plan, "cpu/reduce/b", "busy", "unit"), 0, 0, 0);
+    const struct given after = given(&plan, "cpu/reduce/a", NULL, NULL);
+    assert_int_equal(after.requests, before.requests);
+    assert_int_equal(after.runs, before.runs);
+    dp_plan_free(&plan);
+    options = usual("quick");
+    plan = make(&options);
+    check_given(given(&plan, "cpu/reduce/b", "busy", "wide"), 2, 2, 8);
+    dp_plan_free(&plan);
+    item->backend = backend;
+
+    options.axes = (struct dp_strings){axis, 1};
+    plan = make(&options);
+    check_given(given(&plan, "cpu/reduce/a", "busy", "wide"), 2, 2, 8);
+    check_given(given(&plan, "cpu/control/sum", "busy", NULL), 0, 0, 0);
+    dp_plan_free(&plan);
+}
+
 static void test_describe(void **state)
 {
     struct dp_plan_options options = usual("quick");
@@ -584,12 +621,19 @@ static void test_options_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),      cmocka_unit_test(test_order),
-        cmocka_unit_test(test_controls),    cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_axis_errors), cmocka_unit_test(test_cutting),
-        cmocka_unit_test(test_budget),      cmocka_unit_test(test_not_built_stays),
-        cmocka_unit_test(test_retest),      cmocka_unit_test(test_message),
-        cmocka_unit_test(test_describe),    cmocka_unit_test(test_options_round_trip),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_controls),
+        cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_axis_of_one_backend),
+        cmocka_unit_test(test_axis_errors),
+        cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_not_built_stays),
+        cmocka_unit_test(test_retest),
+        cmocka_unit_test(test_message),
+        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_options_round_trip),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

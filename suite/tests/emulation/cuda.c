@@ -11,6 +11,11 @@
 #include <string.h>
 
 #include "suite/tests/emulation/emulation.h"
+/* the arguments of the kit's kernels alone */
+#include "probes/kit/kernel.h"
+#undef KIT_KERNELS
+
+#include "probes/kit/device.cu"
 
 #define GIB ((size_t)1 << 30)
 #define MAX_ALLOCATIONS 4096
@@ -235,6 +240,53 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
     return CUDA_SUCCESS;
 }
 
+/* What is mapped for the device is read in place. */
+CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+    *memory = calloc(1, bytes);
+    return stuck ? stuck : *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned flags)
+{
+    *address = (CUdeviceptr)(uintptr_t)memory;
+    return flags ? CUDA_ERROR_INVALID_VALUE : stuck;
+}
+
+/* --- the kernel that stays: under way until the host ends it or its limit is reached --- */
+
+static struct {
+    bool launched;
+    CUstream stream;
+    struct kit_occupy_args args;
+    u64 since;
+} stays;
+
+void kit_twin_kit_occupy(const void *packed);
+
+static bool is_staying(void)
+{
+    return stays.launched && !stays.args.flags->end && kit_twin_time() - stays.since < stays.args.limit_ns;
+}
+
+static bool is_busy(void)
+{
+    return is_staying() && stays.args.memory;
+}
+
+static CUresult stay(CUstream stream, const struct kit_occupy_args *args)
+{
+    stays.stream = stream;
+    stays.args = *args;
+    stays.since = kit_twin_time();
+    stays.launched = emulate_number("blocking", 0) == 0;
+    args->flags->under_way = 1;
+    emulate_is_busy = is_busy;
+    const char *const work = args->quads ? "memory" : "compute";
+    emulate_log("kit_occupy %s stream=%p", args->memory ? work : "waits", (void *)stream);
+    return CUDA_SUCCESS;
+}
+
 /* --- streams --- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
@@ -252,10 +304,21 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 CUresult cuStreamSynchronize(CUstream stream)
 {
     static long waits;
+    if (stream == stays.stream && stays.launched) {
+        if (is_staying()) {
+            emulate_log("kit_occupy is waited for");
+        }
+        stays.launched = false;
+    }
     if (++waits == emulate_number("sticky", 0)) {
         stuck = CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     return stuck;
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+    return stuck ? stuck : stream == stays.stream && is_staying() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 /* --- own kernels --- */

@@ -41,10 +41,19 @@ long emulate_number(const char *word, long fallback)
     return text ? strtol(text, NULL, 10) : fallback;
 }
 
-bool emulate_for(const char *word, const char *name)
+bool (*emulate_is_busy)(void);
+
+static bool names(const char *word, const char *name)
 {
     const char *const prefix = emulate_word(word, NULL);
     return prefix && strncmp(prefix, name, strlen(prefix)) == 0;
+}
+
+bool emulate_for(const char *word, const char *name)
+{
+    char when_busy[64];
+    snprintf(when_busy, sizeof(when_busy), "busy-%s", word);
+    return names(word, name) || (emulate_is_busy && emulate_is_busy() && names(when_busy, name));
 }
 
 void emulate_log(const char *format, ...)

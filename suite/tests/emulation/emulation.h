@@ -11,14 +11,17 @@
  *   unwritten=NAME            such a function leaves the last element of its result as it was
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
- *   select=NAME               such a function takes another kernel, and with it another order, in each
- * process cupti=N                   cuptiSubscribe fails with this status atomics=yes|no            functions
- * that may use atomics do so where allowed (default) or not blind=1                   the comparison of the
- * kit sees no difference memory=BYTES              of the device sticky=N                  the N-th wait for
- * the device of a process finds an illegal address devices=N  capability=N  driver=N  mode=N    what
- * cuDeviceGetCount, attributes and cuDriverGetVersion say A library that emulates another one includes this
- * and is linked to the emulated libcuda.so.1. DETPROBE_EMULATE_LOG names a file that gets one line per call
- * that matters.
+ *   select=NAME               such a function takes another kernel, and with it another order, in each process
+ *   cupti=N                   cuptiSubscribe fails with this status
+ *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
+ *   blind=1                   the comparison of the kit sees no difference
+ *   memory=BYTES              of the device
+ *   busy-WORD=NAME            any of these, as long as other work is on the device
+ *   blocking=1                a launch waits for its kernel
+ *   sticky=N                  the N-th wait for the device of a process finds an illegal address
+ *   devices=N  capability=N  driver=N  mode=N    what cuDeviceGetCount, attributes and cuDriverGetVersion say
+ * A library that emulates another one includes this and is linked to the emulated libcuda.so.1.
+ * DETPROBE_EMULATE_LOG names a file that gets one line per call that matters.
  */
 #ifndef EMULATION_H
 #define EMULATION_H
@@ -46,6 +49,8 @@ void emulate_launched_by_library(const char *name);
 void emulate_launched(const char *symbol);
 /* What CUPTI puts here while it listens. */
 extern void (*emulate_listener)(bool runtime, bool enter, const char *symbol);
+/* Other work is on the device; kept by libcuda. */
+extern bool (*emulate_is_busy)(void);
 bool emulate_is_device_memory(const void *memory, size_t bytes);
 
 /* Own kernels. */

@@ -151,6 +151,13 @@ void kit_twin_wait(void)
     leave(WAITING);
 }
 
+u64 kit_twin_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
 u64 kit_twin_shuffle_down(u64 bits, i32 delta)
 {
     const i32 thread = kit_twin_place.thread, lane = thread % 32;
