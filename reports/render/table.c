@@ -9,6 +9,7 @@
 
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 
 #define OBSERVED_WIDTH 12
@@ -261,6 +262,19 @@ static void put_remedy(const struct dp_sheet *sheet, const char *text)
     dp_words_wrap(sheet->out, text, 16, 16, sheet->columns);
 }
 
+/* "with NVIDIA_TF32_OVERRIDE=0": what the case sets for its process. */
+static void put_environment(const struct dp_sheet *sheet, const json_t *result)
+{
+    char *variables = dp_variables_text(json_object_get(result, "environment"));
+    if (variables[0]) {
+        char *line = dp_printf("with %s", variables);
+        dp_words_blanks(sheet->out, 4);
+        dp_words_wrap(sheet->out, line, 4, 4, sheet->columns);
+        free(line);
+    }
+    free(variables);
+}
+
 static void put_note(const struct dp_sheet *sheet, const json_t *result)
 {
     char *note = dp_evidence_note(sheet, result);
@@ -289,6 +303,7 @@ static void put_cases(const struct dp_sheet *sheet, const struct family *family,
         char *evidence = dp_evidence(sheet, result);
         put_name(sheet, name, width);
         put_row(sheet, width, observed_of(result), observed_of(result), status_of(result), evidence);
+        put_environment(sheet, result);
         put_note(sheet, result);
         free(name);
         free(evidence);

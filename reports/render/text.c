@@ -163,6 +163,38 @@ static void put_float_environment(const struct dp_sheet *sheet)
     }
 }
 
+/* Operations for which the case itself sets the variable, to something else than the user did. */
+static size_t count_overriding(const struct dp_sheet *sheet, const char *name, const json_t *value)
+{
+    const json_t *results = json_object_get(sheet->body, "results");
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *own = json_object_get(json_object_get(json_array_get(results, i), "environment"), name);
+        count += own && !json_equal(own, value);
+    }
+    return count;
+}
+
+/* The user's variables stand for all operations but those that set their own. */
+static void put_overridden(const struct dp_sheet *sheet)
+{
+    json_t *variables = json_object_get(json_object_get(sheet->body, "environment"), "variables");
+    const char *name;
+    json_t *value;
+    json_object_foreach(variables, name, value)
+    {
+        const size_t count = count_overriding(sheet, name, value);
+        if (count > 0) {
+            char *operations = dp_words_count(count, "operation that sets", "operations that set");
+            char *line = dp_printf("%s=%s does not hold for %s %s own", name, json_string_value(value),
+                                   operations, count == 1 ? "its" : "their");
+            put_labelled(sheet, "note", line);
+            free(operations);
+            free(line);
+        }
+    }
+}
+
 /* What is to be known before a device's results are believed. */
 static void put_proof(const struct dp_sheet *sheet)
 {
@@ -380,6 +412,7 @@ int dp_render_text(const json_t *report, const struct dp_render_options *options
     put_measured(&sheet);
     put_machine(&sheet);
     put_plan(&sheet);
+    put_overridden(&sheet);
     put_float_environment(&sheet);
     put_proof(&sheet);
     dp_text_put(out, "\n");

@@ -291,3 +291,25 @@ json_t *dp_host_variables(void)
     }
     return object;
 }
+
+char *dp_variables_text(const json_t *set)
+{
+    const char **names = dp_alloc(json_object_size(set) + 1, sizeof(*names));
+    struct dp_text text = DP_TEXT((size_t)1 << 16);
+    size_t count = 0;
+    const char *name;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)set, name, member)
+    {
+        names[count++] = name;
+    }
+    qsort(names, count, sizeof(*names), compare_strings);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = json_string_value(json_object_get(set, names[i]));
+        dp_text_printf(&text, "%s%s%s%s", i ? " " : "", names[i], value ? "=" : " unset", value ? value : "");
+    }
+    char *ret = dp_strdup(text.data ? text.data : "");
+    dp_text_free(&text);
+    free(names);
+    return ret;
+}

@@ -14,6 +14,8 @@
 json_t *dp_host_facts(void);
 /* The object `environment.variables`: allow-listed variables that are set. Owned. */
 json_t *dp_host_variables(void);
+/* An object of variables in words, by name: "A=1 B=2", and "C unset" where the value is null. Owned. */
+char *dp_variables_text(const json_t *set);
 
 int dp_host_cores_allowed(void);
 /* Bytes a process of ours may still take: the least of MemAvailable and what every cgroup above us leaves. */

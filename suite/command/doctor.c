@@ -111,15 +111,18 @@ static void print_missing(json_t *missing)
 static int diagnose(const struct dp_catalogue *catalogue)
 {
     struct findings findings = {json_object(), json_array(), json_object()};
+    size_t controls = 0, programs = 0;
     for (size_t i = 0; i < catalogue->program_count; i++) {
-        ask(catalogue->programs[i], &findings);
+        if (!catalogue->programs[i]->base) {
+            ask(catalogue->programs[i], &findings);
+            programs++;
+        }
     }
-    size_t controls = 0;
     for (size_t i = 0; i < catalogue->case_count; i++) {
         controls += catalogue->cases[i].control;
     }
     printf("detprobe   %s, %zu cases and %zu controls in %zu programs\n", DP_VERSION,
-           catalogue->case_count - controls, controls, catalogue->program_count);
+           catalogue->case_count - controls, controls, programs);
     print_host();
     print_backends(&findings);
     print_libraries(findings.libraries);

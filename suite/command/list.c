@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/options.h"
 #include "suite/base/text.h"
@@ -85,7 +86,9 @@ static char *summary(const struct dp_case *item)
 static void print_case(const struct dp_case *item, int width, struct dp_text *out)
 {
     const bool ready = item->program->state == DP_PROGRAM_READY;
-    char *words = summary(item);
+    char *variables = dp_variables_text(item->program->environment);
+    char *about = summary(item);
+    char *words = dp_printf("%s%s%s", about, variables[0] ? "  with " : "", variables);
     char *reason = ready ? dp_strdup("") : dp_printf("  (not built: %s)", item->program->reason);
     char *clean = dp_printable(reason, strlen(reason));
     const char *level = dp_json_string(json_object_get(item->json, "guarantee"), "level", "");
@@ -100,6 +103,8 @@ static void print_case(const struct dp_case *item, int width, struct dp_text *ou
     free(clean);
     free(reason);
     free(words);
+    free(about);
+    free(variables);
 }
 
 static void print_counts(const struct dp_catalogue *catalogue, const bool *chosen, struct dp_text *out)

@@ -158,6 +158,10 @@ json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found)
     json_object_set_new(result, "case", json_string(view->item->id));
     json_object_set_new(result, "backend", json_string(view->item->backend));
     json_object_set_new(result, "family", json_string(view->item->family));
+    json_t *environment = json_object_get(view->item->json, "environment");
+    if (environment) {
+        json_object_set_new(result, "environment", json_deep_copy(environment));
+    }
     json_object_set_new(result, "observed", json_string(dp_observed_name(found->observed)));
     json_object_set_new(result, "guarantee", guarantee_json(view, found));
     if (found->reason) {

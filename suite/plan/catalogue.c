@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "suite/base/digest.h"
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/plan/catalogue.h"
@@ -169,7 +170,14 @@ static void free_program(struct dp_program *program)
     free(program->path);
     free(program->interpreter);
     free(program->reason);
+    json_decref(program->environment);
     free(program);
+}
+
+static void add_program(struct dp_catalogue *catalogue, struct dp_program *program)
+{
+    catalogue->programs = dp_realloc(catalogue->programs, catalogue->program_count + 1, sizeof(program));
+    catalogue->programs[catalogue->program_count++] = program;
 }
 
 /* A user's file with shapes of his own names a program that is not beside it: the built-in one of its cases'
@@ -206,8 +214,41 @@ static struct dp_program *take_program(const struct loader *loader, const char *
         free_program(program);
         return NULL;
     }
-    catalogue->programs = dp_realloc(catalogue->programs, catalogue->program_count + 1, sizeof(program));
-    catalogue->programs[catalogue->program_count++] = program;
+    add_program(catalogue, program);
+    return program;
+}
+
+static char *dup_or_null(const char *string)
+{
+    return string ? dp_strdup(string) : NULL;
+}
+
+/* The program as it is started for the case: variables are read once per process, so each set of them has
+ * processes of its own. */
+static struct dp_program *program_of_case(struct dp_catalogue *catalogue, struct dp_program *base,
+                                          const json_t *item)
+{
+    json_t *environment = json_object_get(item, "environment");
+    if (!environment) {
+        return base;
+    }
+    char *variables = dp_variables_text(environment);
+    char *name = dp_printf("%s %s", base->name, variables);
+    free(variables);
+    struct dp_program *program = find_program(catalogue, name);
+    if (program) {
+        free(name);
+        return program;
+    }
+    program = dp_alloc(1, sizeof(*program));
+    *program = (struct dp_program){.name = name,
+                                   .path = dp_strdup(base->path),
+                                   .interpreter = dup_or_null(base->interpreter),
+                                   .reason = dup_or_null(base->reason),
+                                   .state = base->state,
+                                   .environment = json_incref(environment),
+                                   .base = base};
+    add_program(catalogue, program);
     return program;
 }
 
@@ -228,7 +269,7 @@ static int add_case(struct loader *loader, json_t *item, struct dp_program *prog
         .id = id,
         .backend = dp_printf("%.*s", (int)(family - 1 - id), id),
         .family = dp_printf("%.*s", (int)strcspn(family, "/"), family),
-        .program = program,
+        .program = program_of_case(catalogue, program, item),
         .json = json_incref(item),
         .cost_us = dp_json_number(item, "cost", 0),
         .control = dp_json_array_has(json_object_get(item, "tags"), "control"),
@@ -499,7 +540,8 @@ json_t *dp_case_describe(const struct dp_case *item)
 {
     json_t *object = json_copy(item->json);
     json_t *program = json_object();
-    json_object_set_new(program, "name", json_string(item->program->name));
+    const struct dp_program *base = item->program->base;
+    json_object_set_new(program, "name", json_string(base ? base->name : item->program->name));
     const bool ready = item->program->state == DP_PROGRAM_READY;
     json_object_set_new(program, "state", json_string(ready ? "ready" : "not_built"));
     if (!ready) {

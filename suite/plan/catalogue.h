@@ -18,13 +18,16 @@ enum dp_program_state {
     DP_PROGRAM_NOT_BUILT /* named by programs.json, but the build left it out */
 };
 
-/* One executable. `path` is absolute; a ".py" program is run as [interpreter, path]. */
+/* One executable as it is started. `path` is absolute; a ".py" program is run as [interpreter, path]. Cases
+ * that set variables of their process share one with those that set the same. */
 struct dp_program {
-    char *name; /* "cpu/gemm": folder and stem, unique among the built-in ones */
+    char *name; /* "cpu/gemm": folder and stem, unique among the built-in ones; "cpu/gemm A=1" with A set */
     char *path;
     char *interpreter; /* NULL: executed directly */
     char *reason;      /* of NOT_BUILT: one sentence, from programs.json */
     enum dp_program_state state;
+    json_t *environment;           /* variables that it is started with, null: without; NULL: as the suite */
+    const struct dp_program *base; /* the one without `environment`; NULL: this one */
 };
 
 struct dp_case {

@@ -16,7 +16,7 @@
 enum { PRODUCT_MAX = 4096 };
 
 /* Members that merge member by member; every other member replaces what is below it. */
-static const char *const merged_members[] = {"params", "guarantee", "remedy"};
+static const char *const merged_members[] = {"params", "guarantee", "remedy", "environment"};
 /* Members of an object in `vary` that belong to the case instead of its params. */
 static const char *const vary_case_members[] = {"cost", "pair", "bound"};
 /* Members in which {name} stands for a param. */

@@ -63,30 +63,52 @@ static int ends_open(struct ends *ends)
     return 0;
 }
 
-/* The environment of the child: ours, with the protocol's variables. The array is owned, the strings are not.
- */
-static char **child_environment(char *const *own, size_t own_count)
+/* The environment of the child: ours, but for the variables that `own` names (null: not set). The array and
+ * its strings from *ret_own on are owned, those before are the suite's. */
+static char **child_environment(const json_t *own, size_t *ret_own)
 {
-    static const char *const names[] = {"DETPROBE_IN_FD=", "DETPROBE_OUT_FD=", DP_TOKEN_NAME "="};
-    size_t count = 0;
+    size_t count = 0, used = 0;
     while (environ && environ[count]) {
         count++;
     }
-    char **ret = dp_alloc(count + own_count + 1, sizeof(*ret));
-    size_t used = 0;
+    char **ret = dp_alloc(count + json_object_size(own) + 1, sizeof(*ret));
     for (size_t i = 0; i < count; i++) {
-        bool replaced = false;
-        for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
-            replaced |= strncmp(environ[i], names[j], strlen(names[j])) == 0;
-        }
-        if (!replaced) {
+        char *name = dp_printf("%.*s", (int)strcspn(environ[i], "="), environ[i]);
+        if (!json_object_get(own, name)) {
             ret[used++] = environ[i];
         }
+        free(name);
     }
-    for (size_t i = 0; i < own_count; i++) {
-        ret[used++] = own[i];
+    *ret_own = used;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)own, name, value)
+    {
+        if (json_is_string(value)) {
+            ret[used++] = dp_printf("%s=%s", name, json_string_value(value));
+        }
     }
     return ret;
+}
+
+/* What this process is started with: the variables of its cases, and those of the protocol. */
+static char **make_environment(const struct dp_program *program, const char *token, size_t *ret_own)
+{
+    json_t *own = program->environment ? json_copy(program->environment) : json_object();
+    json_object_set_new(own, "DETPROBE_IN_FD", json_string("3"));
+    json_object_set_new(own, "DETPROBE_OUT_FD", json_string("4"));
+    json_object_set_new(own, DP_TOKEN_NAME, json_string(token));
+    char **ret = child_environment(own, ret_own);
+    json_decref(own);
+    return ret;
+}
+
+static void free_environment(char **environment, size_t own)
+{
+    for (size_t i = own; environment[i]; i++) {
+        free(environment[i]);
+    }
+    free(environment);
 }
 
 /* Runs in the child; only async-signal-safe calls. Returns if something failed, errno says what. */
@@ -165,16 +187,13 @@ int dp_process_start(const struct dp_program *program, const struct dp_signals *
     *ret = (struct dp_process){.pid = -1, .in_fd = -1, .out_fd = -1, .log_fd = -1};
     /* Of constant width: the size of the environment moves the stack. */
     snprintf(ret->token, sizeof(ret->token), "%010d.%010u", (int)getpid(), ++serial);
-    char in_text[] = "DETPROBE_IN_FD=3", out_text[] = "DETPROBE_OUT_FD=4";
-    char *token = dp_printf(DP_TOKEN_NAME "=%s", ret->token);
-    char *const own[] = {in_text, out_text, token};
-    char **environment = child_environment(own, sizeof(own) / sizeof(own[0]));
+    size_t own;
+    char **environment = make_environment(program, ret->token, &own);
     if (ends_open(&ends) == 0) {
         pid = start_child(program, signals, &ends, environment);
     }
     int reason = errno;
-    free(environment);
-    free(token);
+    free_environment(environment, own);
     if (pid >= 0) {
         ret->pid = pid;
         ret->in_fd = ends.in[1];

@@ -132,6 +132,13 @@ static void test_bad_files(void **state)
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"params\":{\"a\":1.5}}]}",
          "at '/cases/0/params/a'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"cost\":0}]}", "at '/cases/0/cost'"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"LD_PRELOAD\":\"x\"}}]}",
+         "at '/cases/0/environment': unknown member 'LD_PRELOAD'"},
+        {HEAD
+         "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"2\"}}]}",
+         "at '/cases/0/environment/NVIDIA_TF32_OVERRIDE'"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{}}]}",
+         "at '/cases/0/environment'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"batch\":\"n\"}]}", "batch 'n' is no number"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"batch\":\"n\",\"params\":{\"n\":\"1\"}}]}",
          "batch 'n' is no number"},
@@ -288,6 +295,44 @@ static void test_load(void **state)
     dp_catalogue_free(&catalogue);
 }
 
+/* What a case sets for its process makes a program of its own, shared by all that set the same. */
+static void test_environment(void **state)
+{
+    struct dp_catalogue catalogue;
+    struct dp_err err;
+    write_builtin();
+    scratch_write_in(
+        "b/cpu/g2.json",
+        "{\"schema_version\":\"1.0\",\"program\":\"g\",\"defaults\":{\"op\":\"o\",\"environment\":{"
+        "\"NVIDIA_TF32_OVERRIDE\":\"0\"}},\"cases\":[{\"id\":\"cpu/s/one\"},{\"id\":\"cpu/s/two\","
+        "\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"0\"}},{\"id\":\"cpu/s/more\",\"environment\":{"
+        "\"CUBLAS_WORKSPACE_CONFIG\":\":16:8\"}},{\"id\":\"cpu/s/unset\",\"environment\":{"
+        "\"NVIDIA_TF32_OVERRIDE\":null}}]}");
+    if (load("b", NULL, &catalogue, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(catalogue.program_count, 6);
+    const struct dp_program *plain = dp_catalogue_find(&catalogue, "cpu/g/z")->program;
+    const struct dp_program *one = dp_catalogue_find(&catalogue, "cpu/s/one")->program;
+    assert_null(plain->environment);
+    assert_null(plain->base);
+    assert_ptr_equal(one->base, plain);
+    assert_ptr_equal(one, dp_catalogue_find(&catalogue, "cpu/s/two")->program);
+    assert_string_equal(one->name, "cpu/g NVIDIA_TF32_OVERRIDE=0");
+    assert_string_equal(one->path, plain->path);
+    assert_string_equal(dp_catalogue_find(&catalogue, "cpu/s/more")->program->name,
+                        "cpu/g CUBLAS_WORKSPACE_CONFIG=:16:8 NVIDIA_TF32_OVERRIDE=0");
+    assert_string_equal(dp_catalogue_find(&catalogue, "cpu/s/unset")->program->name,
+                        "cpu/g NVIDIA_TF32_OVERRIDE unset");
+    json_t *list = json_pack("[o]", dp_case_describe(dp_catalogue_find(&catalogue, "cpu/s/more")));
+    assert_int_equal(dp_schema_check(dp_schema_builtin("list"), list, &err), 0);
+    const json_t *shown = json_array_get(list, 0);
+    assert_string_equal(dp_json_string(json_object_get(shown, "program"), "name", ""), "cpu/g");
+    assert_int_equal(json_object_size(json_object_get(shown, "environment")), 2);
+    json_decref(list);
+    dp_catalogue_free(&catalogue);
+}
+
 static void test_third_party(void **state)
 {
     struct dp_catalogue catalogue;
@@ -361,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_products_are_limited),
         cmocka_unit_test(test_load),
+        cmocka_unit_test(test_environment),
         cmocka_unit_test(test_third_party),
         cmocka_unit_test(test_load_errors),
     };

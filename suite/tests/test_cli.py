@@ -425,6 +425,63 @@ for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
                 self.assertEqual("fresh" in row["not_measured"], unmeasured, done.stdout)
 
 
+class Settings(Case):
+    """Variables that a case sets for its process."""
+
+    ALL = ("fake/settings/*", "--exclude", "fake/settings/crash")
+    PLAIN = "NVIDIA_TF32_OVERRIDE unset CUBLAS_WORKSPACE_CONFIG unset"
+
+    def run_settings(self, *arguments, code=1, **options):
+        return self.run_fakes(*(arguments or self.ALL), code=code, folders=("settings",), **options)
+
+    def chosen(self, report):
+        return {row["case"].rsplit("/", 1)[1]: row.get("chosen") for row in report["body"]["results"]}
+
+    def test_each_case_has_its_own(self):
+        report, done = self.run_settings("-v", *self.ALL)
+        both = "NVIDIA_TF32_OVERRIDE=1 CUBLAS_WORKSPACE_CONFIG=:16:8"
+        off = "NVIDIA_TF32_OVERRIDE=0 CUBLAS_WORKSPACE_CONFIG unset"
+        self.assertEqual(self.chosen(report), {"plain": self.PLAIN, "plain-too": self.PLAIN, "off": off, "off-too": off,
+                                               "both": both, "both-too": both, "unset": self.PLAIN, "varies": None})
+        self.assertEqual(result(report, "fake/settings/both")["environment"],
+                         {"NVIDIA_TF32_OVERRIDE": "1", "CUBLAS_WORKSPACE_CONFIG": ":16:8"})
+        self.assertEqual(result(report, "fake/settings/unset")["environment"], {"NVIDIA_TF32_OVERRIDE": None})
+        self.assertNotIn("environment", result(report, "fake/settings/plain"))
+        self.assertIn("    with CUBLAS_WORKSPACE_CONFIG=:16:8 NVIDIA_TF32_OVERRIDE=1\n", done.stdout)
+        self.assertIn("    with NVIDIA_TF32_OVERRIDE unset\n", done.stdout)
+        self.assertNotIn("does not hold", done.stdout)
+        again, _ = self.run_settings("--jobs", 3, *self.ALL)
+        self.assertEqual(again["digest"], report["digest"])
+
+    def test_variable_of_the_user(self):
+        """It reaches the cases that say nothing, and the table says where it does not."""
+        report, done = self.run_settings(environment={"NVIDIA_TF32_OVERRIDE": "1"})
+        chosen = self.chosen(report)
+        self.assertEqual(chosen["plain"], self.PLAIN.replace(" unset", "=1", 1))
+        self.assertEqual(chosen["unset"], self.PLAIN)
+        self.assertEqual(chosen["off"], self.PLAIN.replace(" unset", "=0", 1))
+        self.assertEqual(report["body"]["environment"]["variables"]["NVIDIA_TF32_OVERRIDE"], "1")
+        # those that set 1 themselves agree with the user
+        self.assertIn("NVIDIA_TF32_OVERRIDE=1 does not hold for 4 operations that set their own\n", done.stdout)
+
+    def test_crash_costs_its_own(self):
+        report, _ = self.run_settings("fake/settings/*")
+        observed = {row["case"].rsplit("/", 1)[1]: row["observed"] for row in report["body"]["results"]}
+        self.assertEqual([name for name, word in observed.items() if word != "repeats"], ["crash", "varies"])
+
+    def test_resume(self):
+        whole, _ = self.run_settings()
+        log = self.folder / "report.json.log.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        self.assertGreater(len([line for line in lines if line.startswith('{"hello"')]), 3)
+        for kept in range(1, len(lines), 7):
+            log.write_text("".join(lines[:kept]))
+            self.file.unlink(missing_ok=True)
+            done = detprobe("run", "--resume", log, "--timeout", "10s", folders=("settings",))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(self.load()["digest"], whole["digest"])
+
+
 class Kill(Case):
     """A stopped run leaves a valid report or a log from which the same report can be made."""
 

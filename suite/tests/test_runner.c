@@ -324,6 +324,62 @@ static void environment(void **state)
     rig_close(&rig);
 }
 
+/* Which process answered the request, and in which variables. */
+static json_int_t process_of(const struct rig *rig, const char *id, int process, const char *variables)
+{
+    for (size_t i = 0; i < rig->plan.request_count; i++) {
+        const struct dp_request *request = &rig->plan.requests[i];
+        if (strcmp(rig->plan.cases[request->case_index]->id, id) == 0 && request->process == process) {
+            assert_string_equal(word(rig->answers.items[i], "chosen"), variables);
+            return dp_json_int(rig->answers.items[i], "threads", 0);
+        }
+    }
+    fail_msg("no request of %s in process %d", id, process);
+    return 0;
+}
+
+/* Cases that set variables: one process for all that set the same, in the base pass and in each fresh one,
+ * and none of them sees what the user has set. */
+static void settings(void **state)
+{
+    static const struct {
+        const char *one, *other, *variables;
+    } rows[] = {
+        {"fake/settings/plain", "fake/settings/plain-too",
+         "NVIDIA_TF32_OVERRIDE=7 CUBLAS_WORKSPACE_CONFIG unset"},
+        {"fake/settings/off", "fake/settings/off-too",
+         "NVIDIA_TF32_OVERRIDE=0 CUBLAS_WORKSPACE_CONFIG unset"},
+        {"fake/settings/both", "fake/settings/both-too",
+         "NVIDIA_TF32_OVERRIDE=1 CUBLAS_WORKSPACE_CONFIG=:16:8"},
+        {"fake/settings/unset", "fake/settings/unset",
+         "NVIDIA_TF32_OVERRIDE unset CUBLAS_WORKSPACE_CONFIG unset"},
+    };
+    const size_t count = sizeof(rows) / sizeof(rows[0]);
+    json_int_t seen[8];
+    struct rig rig;
+    setenv("NVIDIA_TF32_OVERRIDE", "7", 1);
+    rig_open_sized(&rig, "settings", "fake/settings/*", "repeat fresh", 2, 1);
+    rig_run(&rig);
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+    for (size_t i = 0; i < 2 * count; i++) {
+        const int process = (int)(i % 2);
+        seen[i] = process_of(&rig, rows[i / 2].one, process, rows[i / 2].variables);
+        assert_int_equal(process_of(&rig, rows[i / 2].other, process, rows[i / 2].variables), seen[i]);
+        for (size_t k = 0; k < i; k++) {
+            assert_int_not_equal(seen[k], seen[i]);
+        }
+    }
+    size_t errors = 0; /* the crash costs its own case alone */
+    for (size_t i = 0; i < rig.plan.request_count; i++) {
+        const char *id = rig.plan.cases[rig.plan.requests[i].case_index]->id;
+        const bool error = strcmp(word(rig.answers.items[i], "type"), "error") == 0;
+        assert_int_equal(error, strcmp(id, "fake/settings/crash") == 0);
+        errors += error;
+    }
+    assert_int_not_equal(errors, 0);
+    rig_close(&rig);
+}
+
 static long peak_kib(void)
 {
     struct rusage usage;
@@ -568,6 +624,7 @@ int main(void)
         cmocka_unit_test(not_built),
         cmocka_unit_test(unknown_axes),
         cmocka_unit_test(environment),
+        cmocka_unit_test(settings),
         cmocka_unit_test(thousand_processes),
         cmocka_unit_test(children_of_others),
         cmocka_unit_test(jobs),

@@ -130,6 +130,21 @@ static void other_choice(const struct request *request, json_t *observation, jso
     }
 }
 
+/* "NVIDIA_TF32_OVERRIDE=0 CUBLAS_WORKSPACE_CONFIG unset" as chosen, and the process as its threads. */
+static void tell_variables(const struct request *request, json_t *observation, json_t *output)
+{
+    static const char *const names[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG"};
+    char text[200] = "";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = getenv(names[i]);
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s%s%s%s", i ? " " : "", names[i], value ? "=" : " unset",
+                 value ? value : "");
+    }
+    edit_number(observation, "chosen", json_string(text));
+    edit_number(observation, "threads", json_integer(getpid()));
+}
+
 static void be_slow(const struct request *request)
 {
     json_int_t ms = fake_param(request, "ms", 20) * request->runs;
@@ -199,6 +214,7 @@ const struct fake fake_answers[] = {
     {.name = "out-of-bound", .edit = out_of_bound},
     {.name = "bits-only", .edit = bits_only},
     {.name = "ignores-threads", .value = by_threads, .edit = one_thread},
+    {.name = "variables", .edit = tell_variables},
     {.name = "slow", .act = be_slow},
     {.name = "flood", .act = flood},
     {.name = "leave-child", .act = leave_child},
