@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ EVERYTHING = {
             "id": "cpu/family/name-1",
             "op": "other",
             "params": {"n": 1, "mode": "fast", "flag": True},
+            "environment": {"NVIDIA_TF32_OVERRIDE": "0", "CUBLAS_WORKSPACE_CONFIG": None},
             "choice": "c",
             "batch": "n",
             "problem": "family/{n}",
@@ -148,6 +150,16 @@ class Validate(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout.count("ok: "), len(paths))
 
+    def test_variables_are_documented_and_recorded(self):
+        """The closed list stands in the page on catalogue files, and a run tells what a user has set of it."""
+        names = CATALOGUE.schema["$defs"]["environment"]["properties"]
+        page = (SCHEMAS.parents[1] / "probes" / "README.md").read_text()
+        rows = page.partition("| variable that a case may set |")[2].partition("\n\n")[0]
+        self.assertEqual(re.findall(r"^\| `([A-Z0-9_]+)` \|", rows, re.M), sorted(names))
+        recorded = (SCHEMAS.parents[1] / "suite" / "base" / "host.c").read_text()
+        for name in names:
+            self.assertIn(f'"{name}"', recorded)
+
     def test_all_files_are_looked_at(self):
         good = self.write("good.json", EVERYTHING)
         bad = self.write("bad.json", "{")
@@ -186,6 +198,15 @@ class List(unittest.TestCase):
             self.assertEqual(row["id"].split("/")[:2], [row["backend"], row["family"]])
             self.assertNotIn("{", row["id"] + row["problem"])
             self.assertTrue("pair" not in row or row["pair"] in ids, row)
+
+    def test_variables_of_a_process(self):
+        rows = {row["id"]: row.get("environment") for row in self.rows()}
+        shown = {line.split()[0]: line.partition("  with ")[2] for line in run("list").stdout.splitlines()}
+        case = "cuda/gemm/sgemm-tf32-nn-32x64x16384-tf32-override-0"
+        self.assertEqual(rows[case], {"NVIDIA_TF32_OVERRIDE": "0"})
+        for name, variables in rows.items():
+            words = " ".join(f"{key}={value}" for key, value in sorted((variables or {}).items()))
+            self.assertEqual(shown[name], words, name)
 
     def test_text_has_the_same_cases(self):
         done = run("list")

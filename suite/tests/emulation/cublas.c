@@ -11,6 +11,8 @@
 #include "suite/tests/emulation/emulation.h"
 #include "suite/tests/emulation/sums.h"
 
+#define SMALL_SPACE ((size_t)1 << 20)
+
 struct cublasContext {
     cudaStream_t stream;
     cublasMath_t math;
@@ -18,15 +20,38 @@ struct cublasContext {
     cublasPointerMode_t pointer;
     void *workspace;
     size_t workspace_bytes;
+    size_t pool_bytes; /* of the workspaces that the library makes itself */
+    int tf32_override; /* -1: the user says nothing */
 };
 
 /* --- the handle --- */
 
+/* ":SIZE:COUNT" pairs of KiB. */
+static size_t pool_of(const char *config)
+{
+    size_t bytes = 0;
+    for (char *end; *config == ':'; config = end) {
+        const size_t size = strtoul(config + 1, &end, 10);
+        bytes += *end == ':' ? (size << 10) * strtoul(end + 1, &end, 10) : 0;
+    }
+    return bytes;
+}
+
+/* Both variables are read when a handle is made, never again. */
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
+    const char *const config = getenv("CUBLAS_WORKSPACE_CONFIG"), *const tf32 =
+                                                                      getenv("NVIDIA_TF32_OVERRIDE");
     *handle = calloc(1, sizeof(**handle));
     emulate_log("cublasCreate");
-    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+    emulate_log("settings CUBLAS_WORKSPACE_CONFIG=%s NVIDIA_TF32_OVERRIDE=%s", config ? config : "unset",
+                tf32 ? tf32 : "unset");
+    if (!*handle) {
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    }
+    (*handle)->pool_bytes = pool_of(config ? config : ":16:8:4096:2");
+    (*handle)->tf32_override = tf32 ? atoi(tf32) : -1;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
@@ -117,11 +142,25 @@ static cublasStatus_t check_product(const struct product *p)
     return emulate_for("status", p->name) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
+/* 0 wins over the program; 1 leaves the choice to it, unless the injection `tf32=forced` lets it win too. */
 static bool is_tf32(const struct product *p)
 {
-    return p->a_type == CUDA_R_32F &&
-           (p->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
-            (p->compute == CUBLAS_COMPUTE_32F && p->handle->math == CUBLAS_TF32_TENSOR_OP_MATH));
+    const bool forced = p->handle->tf32_override == 1 && emulate_word("tf32", NULL);
+    const bool asked =
+        p->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+        (p->compute == CUBLAS_COMPUTE_32F && (p->handle->math == CUBLAS_TF32_TENSOR_OP_MATH || forced));
+    return p->a_type == CUDA_R_32F && asked && p->handle->tf32_override != 0;
+}
+
+/* What fits into little workspace adds its pieces from the end. */
+static void order_for_space(cublasHandle_t handle, struct sum_order *order)
+{
+    const size_t space = handle->workspace ? handle->workspace_bytes : handle->pool_bytes;
+    for (int32_t i = 0; space < SMALL_SPACE && i < order->pieces / 2; i++) {
+        const int32_t kept = order->place[i];
+        order->place[i] = order->place[order->pieces - 1 - i];
+        order->place[order->pieces - 1 - i] = kept;
+    }
 }
 
 static void multiply(const struct product *p, const double *a, const double *b, const struct sum_order *order)
@@ -157,6 +196,7 @@ static cublasStatus_t run_product(const struct product *p)
     if (variant) {
         emulate_variant_order(order.place, order.pieces, variant);
     }
+    order_for_space(p->handle, &order);
     emulate_launched_by_library(p->name);
     emulate_gather(p->a_type, p->a, p->lda, !p->trans_a, p->m, p->k, is_tf32(p), a);
     emulate_gather(p->b_type, p->b, p->ldb, p->trans_b, p->n, p->k, is_tf32(p), b);

@@ -12,6 +12,7 @@
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
  *   select=NAME               such a function takes another kernel, and with it another order, in each process
+ *   tf32=forced               NVIDIA_TF32_OVERRIDE=1 lets tf32 into products that did not ask for it
  *   cupti=N                   cuptiSubscribe fails with this status
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
  *   blind=1                   the comparison of the kit sees no difference
