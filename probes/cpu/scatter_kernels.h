@@ -4,7 +4,7 @@
  * No guard on purpose.
  */
 
-static void NAME(add_atomic)(const struct geometry *g, const int64_t *indices, const void *src, void *dst,
+static void NAME(add_atomic)(const struct kit_scatter *g, const int64_t *indices, const void *src, void *dst,
                              int threads)
 {
     const TYPE *from = src;
@@ -21,7 +21,7 @@ static void NAME(add_atomic)(const struct geometry *g, const int64_t *indices, c
     }
 }
 
-static void NAME(add_sorted)(const struct geometry *g, const int64_t *starts, const int64_t *order,
+static void NAME(add_sorted)(const struct kit_scatter *g, const int64_t *starts, const int64_t *order,
                              const void *src, void *dst, int threads)
 {
     const TYPE *from = src;
@@ -36,7 +36,7 @@ static void NAME(add_sorted)(const struct geometry *g, const int64_t *starts, co
     }
 }
 
-static void NAME(count_atomic)(const struct geometry *g, const int64_t *indices, void *dst, int threads)
+static void NAME(count_atomic)(const struct kit_scatter *g, const int64_t *indices, void *dst, int threads)
 {
     TYPE *to = dst;
     for (int64_t group = 0; group < g->groups; group++) {
@@ -49,7 +49,7 @@ static void NAME(count_atomic)(const struct geometry *g, const int64_t *indices,
     }
 }
 
-static void NAME(put_atomic)(const struct geometry *g, const int64_t *indices, const void *src, void *dst,
+static void NAME(put_atomic)(const struct kit_scatter *g, const int64_t *indices, const void *src, void *dst,
                              int threads)
 {
     const TYPE *from = src;
@@ -66,7 +66,7 @@ static void NAME(put_atomic)(const struct geometry *g, const int64_t *indices, c
     }
 }
 
-static void NAME(put_sorted)(const struct geometry *g, const int64_t *starts, const int64_t *order,
+static void NAME(put_sorted)(const struct kit_scatter *g, const int64_t *starts, const int64_t *order,
                              const void *src, void *dst, int threads)
 {
     const TYPE *from = src;
