@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -189,6 +191,40 @@ static void test_orders(void **state)
     assert_in_range(differing("order=race", 40, first), 1, 40);
 }
 
+/* What three launches of a new process give. */
+static void scatter_in_child(const char *order, float ret[3][16])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        set(order);
+        for (int i = 0; i < 3; i++) {
+            scatter_once(ret[i]);
+        }
+        _exit(write(ends[1], ret, 3 * sizeof(*ret)) != 3 * sizeof(*ret));
+    }
+    int status = -1;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(ends[0], ret, 3 * sizeof(*ret)), 3 * sizeof(*ret));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* Processes that start alike see one sequence of orders, another seed gives another. Needs the addends of
+ * test_orders. */
+static void test_seed(void **state)
+{
+    float first[3][16], again[3][16];
+    scatter_in_child("order=seeded,seed=5", first);
+    scatter_in_child("order=seeded,seed=5", again);
+    assert_memory_equal(first, again, sizeof(first));
+    assert_memory_not_equal(first[0], first[1], sizeof(first[0]));
+    scatter_in_child("order=seeded,seed=6", again);
+    assert_memory_not_equal(first, again, sizeof(first));
+}
+
 static void test_compare(void **state)
 {
     enum { BYTES = 4099 };
@@ -254,8 +290,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_occupy),  cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_shuffle), cmocka_unit_test(test_blocks_that_wait),
-        cmocka_unit_test(test_orders),  cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_fill),    cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_orders),  cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_compare), cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
