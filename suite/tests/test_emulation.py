@@ -35,6 +35,17 @@ CASES = {
     "cuda/atomics/last-block-index-16x65536": KEPT,
     "cuda/atomics/last-block-arrival-16x65536": ALLOWED,
     "cuda/atomics/block-sum-512x256": KEPT,
+    "cuda/scatter/scatter-add-atomic-f32-1024x32-rows64": ALLOWED,
+    "cuda/scatter/scatter-add-sorted-f32-1024x32-rows64": KEPT,
+    "cuda/scatter/scatter-add-atomic-s32-1024x32-rows64": KEPT,
+    "cuda/scatter/index-add-packed-bf16-rows128x32": ALLOWED,
+    "cuda/scatter/index-add-sorted-bf16-rows128x32": KEPT,
+    "cuda/scatter/index-put-unordered-s64-rows1024": ALLOWED,
+    "cuda/scatter/index-put-sorted-s64-rows1024": KEPT,
+    "cuda/scatter/embedding-backward-packed-f16-vocabulary512x32-padding": ALLOWED,
+    "cuda/scatter/histogram-atomic-f32-bins256": KEPT,
+    "cuda/scatter/segment-sum-atomic-f32-m2": KEPT,
+    "cuda/scatter/segment-sum-atomic-f32-m3": ALLOWED,
 }
 GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
 
@@ -134,7 +145,8 @@ class Rows(Emulated):
 
     def test_one_order_makes_the_run_insensitive(self):
         vary = ("float-atomics", "split-k-float-atomics", "split-k-half-atomics", "split-k-half2-atomics")
-        cases = ["cuda/atomics/atom-s32-16x4096", "cuda/atomics/atom-f32-16x4096"]
+        cases = ["cuda/atomics/atom-s32-16x4096", "cuda/atomics/atom-f32-16x4096",
+                 "cuda/scatter/scatter-add-atomic-f32-1024x32-rows64", "cuda/scatter/scatter-add-sorted-f32-1024x32-rows64"]
         report = self.run_cases(cases, 2, "order=fixed")
         self.assertEqual({row["observed"] for row in report["body"]["results"]}, {"untested"})
         misbehaved = {row["name"].rsplit("/", 1)[1] for row in report["body"]["controls"] if not row["behaved"]}
@@ -142,7 +154,22 @@ class Rows(Emulated):
 
     def test_racing_threads(self):
         self.expect(0, "order=race", {}, ["cuda/atomics/atom-f32-16x4096", "cuda/atomics/atom-s32-16x4096",
-                                          "cuda/atomics/last-block-index-16x65536"])
+                                          "cuda/atomics/last-block-index-16x65536",
+                                          "cuda/scatter/segment-sum-atomic-f32-m3",
+                                          "cuda/scatter/index-put-unordered-s64-rows1024",
+                                          "cuda/scatter/index-put-sorted-s64-rows1024"])
+
+    def test_sorted_sums_have_the_bits_of_the_cpu(self):
+        """One problem in one order: a device and a CPU agree to the bit."""
+        if not (DETPROBE.parents[1] / "probes" / "cpu" / "scatter").exists():
+            self.skipTest("cpu/scatter was not built: no OpenMP")
+        names = ["scatter/scatter-add-sorted-f32-bins1024", "scatter/index-add-sorted-f64-rows128x32",
+                 "scatter/index-put-sorted-f32-rows1024"]
+        outputs = [[row.get("outputs") for row in self.run_cases([f"{backend}/{name}" for name in names], code,
+                                                                 injection)["body"]["results"]]
+                   for backend, code, injection in (("cpu", 0, ""), ("cuda", 0, "seed=3"))]
+        self.assertTrue(all(outputs[0]), "the program of the CPU ran")
+        self.assertEqual(*outputs)
 
     def test_blind_comparison(self):
         report = self.run_cases(GEMM, 2, "blind=1")
