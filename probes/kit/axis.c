@@ -49,6 +49,17 @@ static int batch(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+static int algorithm(const char *setting, struct kit_setting *ret)
+{
+    const char *end;
+    const int64_t index = number(setting, 0, 4095, &end);
+    if (index < 0 || *end) {
+        return kit_skip("unsupported", "algorithm '%s' is no number of a choice", setting);
+    }
+    ret->algorithm = (int)index + 1;
+    return KIT_OK;
+}
+
 /* glibc fills new memory with the complement of M_PERTURB's value and freed memory with the value; 0 switches
  * it off, so NaN bytes (0xff) cannot be had: 0x7f, huge numbers, stands for them. */
 static int poison(const char *setting, struct kit_setting *ret)
@@ -88,8 +99,8 @@ static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing}, {"fresh", nothing},   {"poison", poison},
-    {"busy", busy},      {"threads", threads}, {"batch", batch},
+    {"repeat", nothing},  {"fresh", nothing}, {"poison", poison},       {"busy", busy},
+    {"threads", threads}, {"batch", batch},   {"algorithm", algorithm},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

@@ -87,6 +87,16 @@ static json_t *libraries_json(const struct kit_program *program)
     return list;
 }
 
+static bool offers_choices(const struct kit_program *program)
+{
+    for (int i = 0; program->ops[i]; i++) {
+        if (program->ops[i]->choices) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static json_t *hello(const struct kit_program *program, const struct kit_session *session)
 {
     json_t *const axes = json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "batch");
@@ -95,6 +105,9 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     }
     if (session->backend->busy) {
         json_array_append_new(axes, json_string("busy"));
+    }
+    if (offers_choices(program)) {
+        json_array_append_new(axes, json_string("algorithm"));
     }
     json_t *const message = json_pack("{s:s, s:s, s:i, s:o, s:o}", "type", "hello", "program", program->name,
                                       "protocol", 1, "axes", axes, "libraries", libraries_json(program));

@@ -16,6 +16,7 @@ struct kit_setting {
     int threads;                /* 0: the program's own */
     int64_t batch, place;       /* batch 0: as the case says */
     struct kit_pattern pattern; /* what outputs and workspace hold before a run */
+    int algorithm;              /* 0: as the case says; i + 1: the i-th of the op's choices */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
     enum kit_busy busy;
 };

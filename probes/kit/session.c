@@ -121,29 +121,35 @@ static int check_batch(const struct kit_shape *shape, const struct kit_request *
     return KIT_OK;
 }
 
-static int find_choice(const struct op *op, const struct kit_params *params, const char *choice)
+/* The choice that the case fixes or axis algorithm asks for, as the op names it; NULL: the library's own. */
+static int find_choice(const struct op *op, const struct kit_params *params,
+                       const struct kit_request *request, const char **ret)
 {
+    const int index = request->setting.algorithm - 1;
     const char *const *names = NULL;
     int count = 0;
-    if (!choice) {
+    *ret = NULL;
+    if (!request->choice && index < 0) {
         return KIT_OK;
     }
     const int rc = op->choices ? op->choices(params, &names, &count) : KIT_OK;
-    for (int i = 0; i < count && !rc; i++) {
-        if (strcmp(names[i], choice) == 0) {
-            return KIT_OK;
-        }
+    for (int i = 0; i < count && !rc && !*ret; i++) {
+        const bool named = request->choice && strcmp(names[i], request->choice) == 0;
+        *ret = named || (!request->choice && i == index) ? names[i] : NULL;
     }
-    return rc ? rc : kit_skip("unsupported", "the library offers no choice '%s'", choice);
+    if (rc || *ret) {
+        return rc;
+    }
+    return request->choice ? kit_skip("unsupported", "the library offers no choice '%s'", request->choice)
+                           : kit_skip("unsupported", "algorithm %d: the library offers %d", index, count);
 }
 
 /* Calls the op's prepare and allocates. session->params holds the params already. */
 static int prepare(struct kit_session *session, const struct op *op, const struct kit_request *request,
-                   int threads)
+                   const char *choice, int threads)
 {
     int rc = kit_shape_make(op, &session->params, &session->shape);
     rc = rc ? rc : check_batch(&session->shape, request);
-    rc = rc ? rc : find_choice(op, &session->params, request->choice);
     if (rc) {
         return rc;
     }
@@ -152,7 +158,7 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
     if (least > session->backend->available()) {
         return kit_skip("memory", "needs at least %lld MiB of memory", (long long)(least >> 20));
     }
-    session->choice = request->choice ? dp_strdup(request->choice) : NULL;
+    session->choice = choice ? dp_strdup(choice) : NULL;
     session->call = (struct kit_call){
         .params = &session->params, .shape = &session->shape, .choice = session->choice, .threads = threads};
     session->op = op; /* from here on release is due */
@@ -167,9 +173,15 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
 static int ensure_prepared(struct kit_session *session, const struct op *op,
                            const struct kit_request *request, struct kit_params *params, int threads)
 {
+    const char *choice;
+    const int rc = find_choice(op, params, request, &choice);
+    if (rc) {
+        kit_params_free(params);
+        return rc;
+    }
     char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
-    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d", op->name, text, request->choice ? request->choice : "",
-                                threads, request->setting.perturb);
+    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d", op->name, text, choice ? choice : "", threads,
+                                request->setting.perturb);
     free(text);
     if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
         free(key);
@@ -180,7 +192,7 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
     session->params = *params;
     session->prepared_key = key;
     set_perturb(session, request->setting.perturb);
-    return prepare(session, op, request, threads);
+    return prepare(session, op, request, choice, threads);
 }
 
 static int fill_inputs(struct kit_session *session, const struct kit_request *request)
@@ -238,8 +250,9 @@ static void add_kernels(struct kit_session *session, const struct kit_request *r
 
 static void add_facts(struct kit_session *session, json_t *observation)
 {
-    if (session->prepared.chosen[0]) {
-        json_object_set_new(observation, "chosen", json_string(session->prepared.chosen));
+    if (session->prepared.chosen[0] || session->choice) {
+        const char *const chosen = session->prepared.chosen[0] ? session->prepared.chosen : session->choice;
+        json_object_set_new(observation, "chosen", json_string(chosen));
     }
     if (session->call.threads) {
         json_object_set_new(observation, "threads", json_integer(session->call.threads));

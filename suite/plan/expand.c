@@ -225,6 +225,9 @@ static int complete(json_t *item, const json_t *sources, struct dp_err *err)
     if (batch && !json_is_integer(json_object_get(json_object_get(item, "params"), batch))) {
         return dp_err_set(err, DP_EXIT_DATA, "batch '%s' is no number among its params", batch);
     }
+    if (json_object_get(item, "choices") && json_object_get(item, "choice")) {
+        return dp_err_set(err, DP_EXIT_DATA, "has 'choices' although its 'choice' is fixed");
+    }
     if (!json_object_get(item, "problem")) {
         json_object_set_new(item, "problem", json_string(strchr(id, '/') + 1));
     }

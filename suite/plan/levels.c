@@ -61,15 +61,16 @@ static const struct dp_axis axes[] = {
     {.name = "poison", .extent = DP_EXTENT_INVARIANT},
     {.name = "busy", .extent = DP_EXTENT_FIRST, .backend = "cuda"},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
-    {.name = "batch", .extent = DP_EXTENT_INVARIANT, .batch = true},
+    {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
+    {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
-    {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .batch = true},
-    {.name = "threads*batch", .extent = DP_EXTENT_INVARIANT, .product = true, .deep = true, .batch = true},
+    {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .needs = "batch"},
+    {.name = "threads*batch", .extent = DP_EXTENT_INVARIANT, .product = true, .deep = true, .needs = "batch"},
     {.name = NULL},
 };
 
 /* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"concurrency", "align", "algorithm", "isa", "device"};
+static const char *const not_available[] = {"concurrency", "align", "isa", "device"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)
@@ -223,6 +224,12 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
         return pair_settings(level, ret_settings);
     }
     const char *const *list = once;
+    if (strcmp(axis->name, "algorithm") == 0) {
+        for (int i = 0; i < DP_CHOICES_MAX; i++) {
+            ret_settings[i] = dp_choice_setting(i);
+        }
+        return DP_CHOICES_MAX;
+    }
     if (strcmp(axis->name, "poison") == 0) {
         list = level->poison;
     } else if (strcmp(axis->name, "busy") == 0) {
@@ -233,6 +240,13 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
         list = level->batch;
     }
     return copy_settings(list, ret_settings);
+}
+
+const char *dp_choice_setting(int i)
+{
+    static char names[DP_CHOICES_MAX][4];
+    snprintf(names[i], sizeof(names[i]), "%d", i);
+    return names[i];
 }
 
 const char *dp_fresh_setting(int k)

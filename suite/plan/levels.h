@@ -13,7 +13,8 @@
 
 enum {
     DP_SETTING_MAX = 64, /* settings of one axis, products included */
-    DP_FRESH_MAX = 1000
+    DP_FRESH_MAX = 1000,
+    DP_CHOICES_MAX = 32 /* that a case may offer to axis algorithm */
 };
 
 /* Where the inputs of an axis come from, and how often it runs. */
@@ -39,7 +40,7 @@ struct dp_axis {
     enum dp_extent extent;
     bool product;        /* of other axes: only where asked for ... */
     bool deep;           /* ... or at a level with products */
-    bool batch;          /* only for cases that name a batch parameter */
+    const char *needs;   /* only for cases with this catalogue member; NULL: for all */
     const char *backend; /* the one whose programs vary it; others are not asked by themselves. NULL: all */
 };
 
@@ -56,6 +57,8 @@ const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
 /* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
 size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
                         const char *ret_settings[DP_SETTING_MAX]);
+/* The setting of axis algorithm that takes the i-th choice, 0 <= i < DP_CHOICES_MAX: a static string. */
+const char *dp_choice_setting(int i);
 /* The setting of the k-th fresh process, 1 <= k <= DP_FRESH_MAX: a static string. */
 const char *dp_fresh_setting(int k);
 

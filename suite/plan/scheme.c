@@ -117,11 +117,15 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-static void visit_settings(const struct scheme *scheme, const struct dp_axis *axis, struct dp_request request,
-                           request_visitor visit, void *context)
+static void visit_settings(const struct scheme *scheme, const struct dp_case *item,
+                           const struct dp_axis *axis, struct dp_request request, request_visitor visit,
+                           void *context)
 {
     const char *settings[DP_SETTING_MAX];
-    const size_t count = dp_axis_settings(axis, scheme->level, settings);
+    size_t count = dp_axis_settings(axis, scheme->level, settings);
+    if (axis->needs && strcmp(axis->needs, "choices") == 0) {
+        count = (size_t)dp_json_int(item->json, "choices", 0);
+    }
     request.axis = axis->name;
     for (size_t i = 0; i < count; i++) {
         request.setting = settings[i];
@@ -136,7 +140,7 @@ static bool takes_axis(const struct scheme *scheme, const struct share *share, s
     if (axis == dp_plan_axes()) {
         return true;
     }
-    return share->invariant && (!axis->batch || dp_json_string(share->item->json, "batch", NULL)) &&
+    return share->invariant && (!axis->needs || json_object_get(share->item->json, axis->needs)) &&
            (!axis->backend || scheme->asked[i] || strcmp(axis->backend, share->item->backend) == 0);
 }
 
@@ -154,7 +158,7 @@ static void visit_wide(const struct scheme *scheme, const struct share *share, i
         const bool few = axis->extent == DP_EXTENT_INVARIANT;
         const struct dp_request request = {
             .seed_index = seed, .set = "wide", .runs = few ? INVARIANT_RUNS : share->runs};
-        visit_settings(scheme, axis, request, visit, context);
+        visit_settings(scheme, share->item, axis, request, visit, context);
     }
 }
 
@@ -166,7 +170,7 @@ static void visit_side(const struct scheme *scheme, const struct share *share, r
     const int runs = scheme->level->side_runs ? smaller(scheme->level->side_runs, share->runs) : share->runs;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         const struct dp_request request = {.set = sets[i], .runs = runs};
-        visit_settings(scheme, first_axis(DP_EXTENT_FULL), request, visit, context);
+        visit_settings(scheme, share->item, first_axis(DP_EXTENT_FULL), request, visit, context);
     }
 }
 

@@ -143,6 +143,23 @@ class Rows(Emulated):
         report = self.expect(2, "status=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("error", None)}, GEMM)
         self.assertIn("sgemm failed: the function failed to launch", json.dumps(report))
 
+    def algorithms(self, case, injection=""):
+        report = pathlib.Path(self.folder.name, "report.json")
+        done = self.detprobe("run", "--level", "quick", "--seeds", 2, "--runs", 3, "--axis", "algorithm", "-o", report,
+                             case, injection=injection)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        body = json.loads(report.read_text())["body"]
+        self.assertEqual(self.rows({"body": body}), {case: KEPT})
+        return body["results"][0].get("sensitive_to", [])
+
+    def test_algorithms(self):
+        """What another choice computes is sensitivity, never a finding; without another result there is none."""
+        case = "cuda/gemm/sgemm-nt-128x96x777"
+        self.assertEqual(self.algorithms(case), [])
+        self.assertEqual(self.algorithms(case, "workspace=cublasSgemm"), [])  # each choice with one; all agree
+        case = "cuda/gemm/gemmex-bf16-f32-nn-128x128x4096"
+        self.assertEqual(self.algorithms(case, "workspace=cublasGemmEx"), ["algorithm"])  # autotune has none
+
     def test_one_order_makes_the_run_insensitive(self):
         vary = ("float-atomics", "split-k-float-atomics", "split-k-half-atomics", "split-k-half2-atomics")
         cases = ["cuda/atomics/atom-s32-16x4096", "cuda/atomics/atom-f32-16x4096",

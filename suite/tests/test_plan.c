@@ -45,7 +45,7 @@ static const struct {
      "\"runs\":100}"},
     {"cpu/control/sum", CONTROL,
      "\"tags\":[\"control\"],\"cost\":10,\"expected\":{\"observed\":\"repeats\",\"axis\":\"repeat\"}"},
-    {"cpu/gemm/cheap", GEMM, "\"cost\":10,\"batch\":\"m\",\"params\":{\"m\":4}"},
+    {"cpu/gemm/cheap", GEMM, "\"cost\":10,\"batch\":\"m\",\"choices\":3,\"params\":{\"m\":4}"},
     {"cpu/gemm/dear", GEMM, "\"cost\":400000"},
     {"cpu/gemm/middle", GEMM, "\"cost\":3000"},
     {"cpu/reduce/a", GEMM, "\"cost\":20"},
@@ -181,11 +181,13 @@ static void test_levels(void **state)
         check_given(given(&plan, id, "threads", NULL), 2 * levels[i].threads, 2, 2);
         check_given(given(&plan, id, "batch", NULL), 2 * levels[i].batch, 2, 2);
         check_given(given(&plan, "cpu/reduce/a", "batch", NULL), 0, 0, 0); /* it names no batch parameter */
+        check_given(given(&plan, id, "algorithm", NULL), 2 * 3, 2, 2);
+        check_given(given(&plan, "cpu/reduce/a", "algorithm", NULL), 0, 0, 0); /* it offers no choices */
         const bool deep = strcmp(levels[i].level, "deep") == 0;
         check_given(given(&plan, id, "threads*repeat", NULL), deep ? 4 * 32 : 0, deep ? 32 : 0, 200);
         check_given(given(&plan, id, "threads*batch", NULL), deep ? 2 * 36 : 0, deep ? 2 : 0, 2);
         check_given(given(&plan, id, "batch*repeat", NULL), 0, 0, 0);
-        assert_int_equal(plan.axis_count, deep ? 7 : 5);
+        assert_int_equal(plan.axis_count, deep ? 8 : 6);
         dp_plan_free(&plan);
     }
 }
@@ -342,9 +344,8 @@ static void test_axis_errors(void **state)
         {"poison*threads", "the product 'poison*threads' is not available in this version"},
         {"threads*threads", "the product 'threads*threads' is not available in this version"},
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
-        {"zzzzzzzzzz",
-         "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, threads, batch, threads*repeat, "
-         "batch*repeat, threads*batch"},
+        {"zzzzzzzzzz", "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, threads, batch, "
+                       "algorithm, threads*repeat, batch*repeat, threads*batch"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *axes[] = {bad[i].axis};
@@ -556,10 +557,10 @@ static void test_describe(void **state)
     struct dp_err err;
     size_t length = 0;
     char *text = dp_json_canonical(object, &length, &err);
-    assert_string_equal(
-        text, "{\"axes\":[\"repeat\",\"fresh\",\"poison\",\"threads\",\"batch\"],\"cases\":3,\"fresh\":2,"
-              "\"left_out\":[],\"level\":\"quick\",\"runs\":8,\"seed\":\"1\",\"seeds\":3,"
-              "\"selectors\":{\"exclude\":[],\"include\":[\"cpu/gemm/*\"]}}");
+    assert_string_equal(text, "{\"axes\":[\"repeat\",\"fresh\",\"poison\",\"threads\",\"batch\","
+                              "\"algorithm\"],\"cases\":3,\"fresh\":2,"
+                              "\"left_out\":[],\"level\":\"quick\",\"runs\":8,\"seed\":\"1\",\"seeds\":3,"
+                              "\"selectors\":{\"exclude\":[],\"include\":[\"cpu/gemm/*\"]}}");
     free(text);
     json_decref(object);
     dp_plan_free(&plan);

@@ -14,6 +14,7 @@
  *   select=NAME               such a function takes another kernel, and with it another order, in each process
  *   tf32=forced               NVIDIA_TF32_OVERRIDE=1 lets tf32 into products that did not ask for it
  *   cupti=N                   cuptiSubscribe fails with this status
+ *   workspace=NAME            such a function sums in the reverse order where the caller gave a workspace
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
  *   blind=1                   the comparison of the kit sees no difference
  *   memory=BYTES              of the device
