@@ -134,9 +134,10 @@ static int measure_product(struct kit_session *session)
 
 static void say_device(void)
 {
-    json_t *const device = kit_cuda.device();
-    printf("device: %s\n", json_string_value(json_object_get(device, "name")));
-    json_decref(device);
+    json_t *const hello = json_object();
+    kit_cuda.introduce(hello);
+    printf("device: %s\n", json_string_value(json_object_get(json_object_get(hello, "device"), "name")));
+    json_decref(hello);
 }
 
 /* A positive number that keeps all sizes within an int. */

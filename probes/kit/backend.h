@@ -38,8 +38,9 @@ struct kit_backend {
     /* The rest only where the comparison is not the host's own. How many bytes differ and the offset of the
      * first; proved by the kit before it is trusted. */
     int (*compare)(const void *a, const void *b, size_t bytes, uint64_t *ret_count, uint64_t *ret_first);
-    json_t *(*device)(void); /* the member `device` of hello, or NULL; owned */
-    bool (*lost)(void);      /* nothing more can run in this process */
+    /* Adds what hello says of the devices and of own kernels: device, devices, device_state, own_kernels. */
+    void (*introduce)(json_t *hello);
+    bool (*lost)(void); /* nothing more can run in this process */
     /* Names of what is launched between these two, where they can be seen (`trace` says so): an array for the
      * observation's member `kernels`, or NULL; owned. */
     bool (*trace)(void);

@@ -14,6 +14,7 @@
 #include "probes/kit/cuda_device.h"
 #include "probes/kit/cuda_nvrtc.h"
 #include "probes/kit/cuda_occupy.h"
+#include "suite/base/digest.h"
 #include "suite/base/text.h"
 
 #include "probes/kit/kernel.h"
@@ -33,7 +34,9 @@ static struct {
     CUmodule module;
     CUfunction fill, compare;
     CUdeviceptr result; /* of compare: two u64 */
-    int capability, sm_count;
+    int ordinal, capability, sm_count;
+    char source[DP_SHA256_HEX], image[DP_SHA256_HEX]; /* of the kernels, as text and as compiled */
+    bool is_ptx;
 } cuda;
 
 CUstream kit_cuda_stream(void)
@@ -146,10 +149,13 @@ static int load_kernels(const char *text)
     char *const whole = dp_printf("%s\n#line 1 \"device.cu\"\n%s\n#line 1 \"family.cu\"\n%s", kit_kernel_text,
                                   kit_device_text, text ? text : "");
     int rc = kit_nvrtc_compile(whole, cuda.capability, &image);
+    dp_sha256_hex(whole, strlen(whole), cuda.source);
     free(whole);
     if (rc) {
         return rc;
     }
+    dp_sha256_hex(image.bytes, image.size, cuda.image);
+    cuda.is_ptx = image.is_ptx;
     const CUresult result = kit_driver.cuModuleLoadDataEx(&cuda.module, image.bytes, 0, NULL, NULL);
     free(image.bytes);
     if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
@@ -317,9 +323,20 @@ static const void *cuda_peek(const void *memory)
     return NULL;
 }
 
-static json_t *cuda_device(void)
+static void cuda_introduce(json_t *hello)
 {
-    return cuda.context ? kit_device_json(cuda.device) : NULL;
+    const int count = kit_device_count();
+    json_t *const devices = json_array(), *const states = json_array();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(devices, kit_device_json(i));
+        json_array_append_new(states, kit_device_state_json(i));
+    }
+    json_object_set(hello, "device", json_array_get(devices, (size_t)cuda.ordinal));
+    json_object_set_new(hello, "devices", devices);
+    json_object_set_new(hello, "device_state", states);
+    json_object_set_new(hello, "own_kernels",
+                        json_pack("{s:s, s:s, s:s}", "source", cuda.source, "image", cuda.image, "kind",
+                                  cuda.is_ptx ? "ptx" : "cubin"));
 }
 
 const struct kit_backend kit_cuda = {
@@ -335,7 +352,7 @@ const struct kit_backend kit_cuda = {
     .sync = cuda_sync,
     .available = cuda_available,
     .peek = cuda_peek,
-    .device = cuda_device,
+    .introduce = cuda_introduce,
     .lost = kit_driver_lost,
 #ifdef KIT_CUPTI
     .trace = kit_cupti_begin,

@@ -17,6 +17,8 @@
 #define UNPROVEN "unproven on hardware"
 #define EMULATED UNPROVEN ", emulated on a CPU"
 
+#define MPS_ENABLED ((CUdevice_attribute)133) /* older headers do not name it */
+
 typedef void *nvml_device;
 struct nvml_process {
     unsigned pid;
@@ -30,6 +32,7 @@ static struct {
     int (*device_by_bus)(const char *bus, nvml_device *ret);
     int (*ecc)(nvml_device device, int *ret_now, int *ret_pending);
     int (*mig)(nvml_device device, unsigned *ret_now, unsigned *ret_pending);
+    int (*persistence)(nvml_device device, unsigned *ret);
     int (*processes)(nvml_device device, unsigned *count, struct nvml_process *ret);
     bool tried, ready;
 } nvml;
@@ -45,6 +48,7 @@ static bool nvml_open(void)
         {(void **)&nvml.device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2"},
         {(void **)&nvml.ecc, "nvmlDeviceGetEccMode"},
         {(void **)&nvml.mig, "nvmlDeviceGetMigMode"},
+        {(void **)&nvml.persistence, "nvmlDeviceGetPersistenceMode"},
         {(void **)&nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3"},
     };
     if (nvml.tried || kit_driver.emulated) { /* NVML would speak of another device than the emulated one */
@@ -88,6 +92,28 @@ static nvml_device find_nvml(CUdevice device)
     return handle;
 }
 
+int kit_device_count(void)
+{
+    int count = 0;
+    return kit_driver.cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : 0;
+}
+
+/* How the device is shared: others on it, by MPS or by turns, change when blocks run, and MPS how many. */
+static void add_sharing(CUdevice device, json_t *facts)
+{
+    static const char *const modes[] = {[CU_COMPUTEMODE_DEFAULT] = "default",
+                                        [CU_COMPUTEMODE_PROHIBITED] = "prohibited",
+                                        [CU_COMPUTEMODE_EXCLUSIVE_PROCESS] = "exclusive_process"};
+    const int mode = kit_device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+    const int mps = kit_device_attribute(device, MPS_ENABLED);
+    if (mode >= 0 && mode < (int)(sizeof(modes) / sizeof(modes[0])) && modes[mode]) {
+        json_object_set_new(facts, "compute_mode", json_string(modes[mode]));
+    }
+    if (mps >= 0) {
+        json_object_set_new(facts, "mps", json_boolean(mps));
+    }
+}
+
 static void add_nvml(CUdevice device, json_t *facts)
 {
     const nvml_device handle = find_nvml(device);
@@ -104,10 +130,12 @@ static void add_nvml(CUdevice device, json_t *facts)
     }
 }
 
-json_t *kit_device_json(CUdevice device)
+json_t *kit_device_json(int ordinal)
 {
+    CUdevice device = 0;
     char name[192] = "", text[256], capability[32], cuda[32], memory[32];
     size_t bytes = 0;
+    kit_driver.cuDeviceGet(&device, ordinal);
     kit_driver.cuDeviceGetName(name, (int)sizeof(name), device);
     kit_driver.cuDeviceTotalMem_v2(&bytes, device);
     /* whatever it calls itself: what is computed on a CPU must not be taken for a GPU's */
@@ -118,16 +146,55 @@ json_t *kit_device_json(CUdevice device)
              kit_device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
     snprintf(cuda, sizeof(cuda), "%d.%d", kit_driver.version / 1000, kit_driver.version % 1000 / 10);
     snprintf(memory, sizeof(memory), "%zu", bytes);
-    json_t *const facts =
-        json_pack("{s:s, s:s, s:i, s:s, s:s}", "name", text, "compute_capability", capability,
-                  "multiprocessors", kit_device_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-                  "memory", memory, "driver_cuda", cuda);
+    json_t *const facts = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s}", "ordinal", ordinal, "name", text,
+                                    "compute_capability", capability, "multiprocessors",
+                                    kit_device_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+                                    "memory", memory, "driver_cuda", cuda);
     json_object_set_new(facts, "proof", json_string(kit_driver.emulated ? EMULATED : UNPROVEN));
     if (kit_driver.emulated) {
         json_object_set_new(facts, "emulated", json_true());
     }
+    add_sharing(device, facts);
     add_nvml(device, facts);
     return facts;
+}
+
+/* "GPU-8-4-4-4-12" as nvidia-smi shows it. */
+static void add_uuid(CUdevice device, json_t *state)
+{
+    static const char form[] = "GPU-xxxx-xx-xx-xx-xxxxxx"; /* a pair of digits for each x */
+    CUuuid id;
+    char text[64] = "", *to = text;
+    size_t byte = 0;
+    if (kit_driver.cuDeviceGetUuid_v2(&id, device) != CUDA_SUCCESS) {
+        return;
+    }
+    for (const char *c = form; *c; c++) {
+        if (*c == 'x') {
+            to += sprintf(to, "%02x", (unsigned)(unsigned char)id.bytes[byte++]);
+        } else {
+            *to++ = *c;
+        }
+    }
+    json_object_set_new(state, "uuid", json_string(text));
+}
+
+json_t *kit_device_state_json(int ordinal)
+{
+    CUdevice device = 0;
+    char bus[32];
+    unsigned on;
+    json_t *const state = json_pack("{s:i}", "ordinal", ordinal);
+    kit_driver.cuDeviceGet(&device, ordinal);
+    add_uuid(device, state);
+    if (kit_driver.cuDeviceGetPCIBusId(bus, (int)sizeof(bus), device) == CUDA_SUCCESS) {
+        json_object_set_new(state, "pci_bus_id", json_string(bus));
+    }
+    const nvml_device handle = find_nvml(device);
+    if (handle && nvml.persistence && nvml.persistence(handle, &on) == 0) {
+        json_object_set_new(state, "persistence_mode", json_boolean(on));
+    }
+    return state;
 }
 
 /* The parent of a process, 0 where it is not to be seen. */

@@ -115,9 +115,8 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (environment) {
         json_object_set_new(message, "float_environment", environment);
     }
-    json_t *const device = session->backend->device ? session->backend->device() : NULL;
-    if (device) {
-        json_object_set_new(message, "device", device);
+    if (session->backend->introduce) {
+        session->backend->introduce(message);
     }
     return message;
 }

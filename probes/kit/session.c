@@ -228,8 +228,8 @@ static int ensure_inputs(struct kit_session *session, const struct kit_request *
 static bool is_base(const struct kit_setting *setting)
 {
     static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
-    return !setting->threads && !setting->batch && !setting->perturb && setting->pattern.size == base.size &&
-           setting->pattern.bytes[0] == base.bytes[0];
+    return !setting->threads && !setting->batch && !setting->perturb && setting->busy == KIT_IDLE &&
+           setting->pattern.size == base.size && setting->pattern.bytes[0] == base.bytes[0];
 }
 
 /* At the base setting, once for what is prepared: the library chooses its kernels by shapes, not by values.

@@ -103,6 +103,27 @@ static void put_measured(const struct dp_sheet *sheet)
     dp_text_put(sheet->out, count == 0 ? "no library\n" : "\n");
 }
 
+/* How many devices are called and proven as this one; 0 if one before it was. */
+static size_t equal_devices(const json_t *devices, size_t place)
+{
+    static const char *const members[] = {"name", "proof"};
+    const json_t *device = json_array_get(devices, place);
+    size_t equal = 0;
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const json_t *other = json_array_get(devices, i);
+        bool same = true;
+        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++) {
+            same = same &&
+                   strcmp(dp_json_string(device, members[k], ""), dp_json_string(other, members[k], "")) == 0;
+        }
+        if (same && i < place) {
+            return 0;
+        }
+        equal += same;
+    }
+    return equal;
+}
+
 static void put_machine(const struct dp_sheet *sheet)
 {
     const json_t *environment = json_object_get(sheet->body, "environment");
@@ -122,7 +143,11 @@ static void put_machine(const struct dp_sheet *sheet)
         dp_text_printf(&line, ", OMP_NUM_THREADS=%s", threads);
     }
     for (size_t i = 0; i < json_array_size(devices); i++) {
-        dp_words_join(&line, ", ", dp_json_string(json_array_get(devices, i), "name", "a device"));
+        const size_t equal = equal_devices(devices, i);
+        if (equal > 0) {
+            dp_words_join(&line, ", ", dp_json_string(json_array_get(devices, i), "name", "a device"));
+            dp_text_printf(&line, equal > 1 ? " (%zu of them)" : "", equal);
+        }
     }
     put_labelled(sheet, "on", line.data);
     dp_text_free(&line);
@@ -202,7 +227,7 @@ static void put_proof(const struct dp_sheet *sheet)
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *device = json_array_get(devices, i);
         const char *proof = dp_json_string(device, "proof", NULL);
-        if (proof) {
+        if (proof && equal_devices(devices, i) > 0) {
             char *line = dp_printf("%s: %s", dp_json_string(device, "name", "a device"), proof);
             put_labelled(sheet, "note", line);
             free(line);

@@ -141,6 +141,54 @@ static json_t *float_environment(const struct dp_plan *plan, const struct dp_ans
                      sorted(rows, compare_texts));
 }
 
+static void add_all(json_t *rows, const json_t *items)
+{
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        json_t *item = json_array_get(items, i);
+        if (json_object_size(item) > 0) {
+            add_once(rows, json_incref(item));
+        }
+    }
+}
+
+/* By which two reports can say that own kernels were the same. */
+static json_t *own_kernels(const struct dp_answers *answers)
+{
+    json_t *rows = json_array();
+    const char *program;
+    json_t *hello;
+    json_object_foreach(answers->hellos, program, hello)
+    {
+        json_t *row = json_deep_copy(json_object_get(hello, "own_kernels"));
+        if (row) {
+            /* the same under the variables of a case: "cuda/gemm A=1" */
+            json_object_set_new(row, "program", json_stringn(program, strcspn(program, " ")));
+            add_once(rows, row);
+        }
+    }
+    if (json_array_size(rows) == 0) {
+        json_decref(rows);
+        return NULL;
+    }
+    return sorted(rows, compare_texts);
+}
+
+json_t *dp_environment_device_state(const struct dp_answers *answers)
+{
+    json_t *rows = json_array();
+    const char *program;
+    json_t *hello;
+    json_object_foreach(answers->hellos, program, hello)
+    {
+        add_all(rows, json_object_get(hello, "device_state"));
+    }
+    if (json_array_size(rows) == 0) {
+        json_decref(rows);
+        return NULL;
+    }
+    return sorted(rows, compare_texts);
+}
+
 json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers)
 {
     json_t *libraries = json_array(), *devices = json_array();
@@ -149,12 +197,14 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
     json_object_foreach(answers->hellos, program, hello)
     {
         dp_environment_add_libraries(libraries, hello);
-        json_t *device = json_object_get(hello, "device");
-        if (json_object_size(device) > 0) {
+        json_t *all = json_object_get(hello, "devices"), *device = json_object_get(hello, "device");
+        add_all(devices, all);
+        if (json_array_size(all) == 0 && json_object_size(device) > 0) {
             add_once(devices, json_incref(device));
         }
     }
-    return json_pack("{sososososo*}", "host", dp_host_facts(), "devices", sorted(devices, compare_texts),
+    return json_pack("{sososososo*so*}", "host", dp_host_facts(), "devices", sorted(devices, compare_texts),
                      "libraries", sorted(libraries, compare_libraries), "variables", dp_host_variables(),
-                     "float_environment", float_environment(plan, answers));
+                     "float_environment", float_environment(plan, answers), "own_kernels",
+                     own_kernels(answers));
 }

@@ -15,6 +15,10 @@
  * path; the order does not depend on which program answered first. Owned. */
 json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers);
 
+/* What the hellos say of each device that two equal machines do not have in common: for the measurements.
+ * Owned; NULL without devices. */
+json_t *dp_environment_device_state(const struct dp_answers *answers);
+
 /* Adds to `libraries` (array) those of one hello message that it does not hold yet. */
 void dp_environment_add_libraries(json_t *libraries, const json_t *hello);
 

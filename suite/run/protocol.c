@@ -13,6 +13,7 @@
 #include "suite/run/observation.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
+#define DEVICES_MAX 64
 #define INT_MAX53 (((json_int_t)1 << 53) - 1)
 #define SKIP_REASONS "no_device|library_missing|not_built|unsupported|memory|device_busy|version|budget"
 #define ERROR_REASONS "crash|timeout|protocol|gone|spawn"
@@ -23,6 +24,14 @@ static const struct dp_member hello_members[] = {
     {"program", DP_MEMBER_NAME, true, 0, 200, NULL},
     {"protocol", DP_MEMBER_INT, true, 0, INT_MAX53, NULL},
     {"device", DP_MEMBER_FLAT, false, 0, 0, NULL},
+};
+static const struct dp_member flat_members[] = {
+    {"item", DP_MEMBER_FLAT, true, 0, 0, NULL},
+};
+static const struct dp_member own_kernels_members[] = {
+    {"source", DP_MEMBER_SHA256, true, 0, 0, NULL},
+    {"image", DP_MEMBER_SHA256, true, 0, 0, NULL},
+    {"kind", DP_MEMBER_WORD, true, 0, 0, "cubin|ptx"},
 };
 static const struct dp_member float_members[] = {
     {"default", DP_MEMBER_HEX, true, 0, 0, NULL},
@@ -106,12 +115,55 @@ static int hello_float(const json_t *from, json_t *to, struct dp_err *err)
     return rc;
 }
 
+/* An array of flat objects: every device, or what each is. */
+static int hello_devices(const json_t *from, json_t *to, const char *name, struct dp_err *err)
+{
+    const json_t *devices = json_object_get(from, name);
+    if (!devices || json_is_null(devices)) {
+        return 0;
+    }
+    if (!json_is_array(devices) || json_array_size(devices) > DEVICES_MAX) {
+        return dp_err_set(err, DP_EXIT_DATA, "a hello whose '%s' must be an array of at most %d", name,
+                          DEVICES_MAX);
+    }
+    json_t *copy = json_array();
+    json_object_set_new(to, name, copy);
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        json_t *boxed = json_pack("{s:O}", "item", json_array_get(devices, i));
+        json_t *object = json_object();
+        int rc =
+            dp_members_copy(boxed, object, flat_members, COUNT(flat_members), "a hello with devices", err);
+        if (rc == 0) {
+            json_array_append(copy, json_object_get(object, "item"));
+        }
+        json_decref(boxed);
+        json_decref(object);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int hello_own_kernels(const json_t *from, json_t *to, struct dp_err *err)
+{
+    const json_t *kernels = json_object_get(from, "own_kernels");
+    if (!kernels || json_is_null(kernels)) {
+        return 0;
+    }
+    json_t *copy = json_object();
+    json_object_set_new(to, "own_kernels", copy);
+    return dp_members_copy(kernels, copy, own_kernels_members, COUNT(own_kernels_members),
+                           "a hello with own_kernels", err);
+}
+
 json_t *dp_hello_check(const json_t *message, struct dp_err *err)
 {
     json_t *ret = json_pack("{s:s}", "type", "hello");
     if (dp_members_copy(message, ret, hello_members, COUNT(hello_members), "a hello", err) ||
         hello_array(message, ret, "axes", 64, err) || hello_array(message, ret, "libraries", 64, err) ||
-        hello_float(message, ret, err)) {
+        hello_float(message, ret, err) || hello_devices(message, ret, "devices", err) ||
+        hello_devices(message, ret, "device_state", err) || hello_own_kernels(message, ret, err)) {
         json_decref(ret);
         return NULL;
     }

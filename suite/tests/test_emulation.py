@@ -417,6 +417,44 @@ class Kernels(Emulated):
         self.assertNotIn("cupti", {row["role"] for row in report["body"]["environment"]["libraries"]})
 
 
+class Facts(Emulated):
+    """What a report says of the devices and of own kernels."""
+
+    CASES = ["cuda/atomics/atom-s32-16x4096", "cuda/gemm/dgemm-nn-16x16x16"]
+
+    def test_devices(self):
+        report = self.run_cases(self.CASES, 0, "mps=1")
+        device = report["body"]["environment"]["devices"][0]
+        self.assertEqual((device["ordinal"], device["compute_mode"], device["mps"]), (0, "default", True))
+        state = report["measurements"]["devices"]
+        self.assertEqual(state, [{"ordinal": 0, "pci_bus_id": "0000:40:00.0",
+                                  "uuid": "GPU-abababab-abab-abab-abab-ababababab00"}])
+        self.assertNotIn("uuid", json.dumps(report["body"]), "two equal machines have equal bodies")
+        self.assertFalse(self.run_cases(self.CASES, 0)["body"]["environment"]["devices"][0]["mps"])
+
+    def test_every_device_is_listed(self):
+        report = self.run_cases(self.CASES, 0, "devices=3")
+        devices = report["body"]["environment"]["devices"]
+        self.assertEqual([device["ordinal"] for device in devices], [0, 1, 2])
+        self.assertEqual(len(report["measurements"]["devices"]), 3)
+        self.assertIn("emulated sm_90 device (3 of them)", " ".join(self.text.split()))
+
+    def test_own_kernels(self):
+        """The same text and compiler, the same digests; another architecture, another image."""
+        def kernels(injection):
+            report = self.run_cases(self.CASES, 0, injection)
+            return {row["program"]: row for row in report["body"]["environment"]["own_kernels"]}
+        first, again, other = kernels(""), kernels(""), kernels("capability=80")
+        self.assertEqual(first, again)
+        self.assertEqual(set(first), {"cuda/atomics", "cuda/control", "cuda/gemm"})
+        self.assertEqual(len({row["source"] for row in first.values()}), 3, "each program has kernels of its own")
+        for program, row in first.items():
+            self.assertEqual(row["kind"], "cubin")
+            self.assertEqual(row["source"], other[program]["source"])
+            self.assertNotEqual(row["image"], other[program]["image"])
+        self.assertEqual({row["kind"] for row in kernels("capability=199").values()}, {"ptx"})
+
+
 class Calls(Emulated):
     def lines(self, name):
         return [line for line in self.log.read_text().splitlines() if line.startswith(name + " ")]

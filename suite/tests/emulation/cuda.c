@@ -77,8 +77,8 @@ CUresult cuDeviceGetCount(int *count)
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    *device = 0;
-    return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < emulate_number("devices", 1) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
@@ -104,6 +104,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, capability % 10},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 2},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, (int)emulate_number("mode", CU_COMPUTEMODE_DEFAULT)},
+        {(CUdevice_attribute)133, (int)emulate_number("mps", 0)}, /* of MPS */
         {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     };
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
@@ -117,7 +118,15 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 
 CUresult cuDeviceGetPCIBusId(char *bus, int size, CUdevice device)
 {
-    return CUDA_ERROR_NOT_SUPPORTED;
+    snprintf(bus, (size_t)size, "0000:%02X:00.0", 0x40 + device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *id, CUdevice device)
+{
+    memset(id->bytes, 0xab, sizeof(id->bytes));
+    id->bytes[15] = (char)device;
+    return CUDA_SUCCESS;
 }
 
 /* --- context --- */

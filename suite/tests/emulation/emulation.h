@@ -11,8 +11,8 @@
  *   unwritten=NAME            such a function leaves the last element of its result as it was
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
- *   select=NAME               such a function takes another kernel, and with it another order, in each process
  *   tf32=forced               NVIDIA_TF32_OVERRIDE=1 lets tf32 into products that did not ask for it
+ *   select=NAME               such a function takes another kernel and order in each process
  *   cupti=N                   cuptiSubscribe fails with this status
  *   workspace=NAME            such a function sums in the reverse order where the caller gave a workspace
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
@@ -21,7 +21,8 @@
  *   busy-WORD=NAME            any of these, as long as other work is on the device
  *   blocking=1                a launch waits for its kernel
  *   sticky=N                  the N-th wait for the device of a process finds an illegal address
- *   devices=N  capability=N  driver=N  mode=N    what cuDeviceGetCount, attributes and cuDriverGetVersion say
+ *   devices=N  capability=N  driver=N  mode=N  mps=N
+ *                             what cuDeviceGetCount, attributes and cuDriverGetVersion say
  * A library that emulates another one includes this and is linked to the emulated libcuda.so.1.
  * DETPROBE_EMULATE_LOG names a file that gets one line per call that matters.
  */
