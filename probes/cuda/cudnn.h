@@ -26,7 +26,7 @@
     X(cudnnGetConvolutionBackwardFilterAlgorithm_v7) X(cudnnFindConvolutionBackwardFilterAlgorithmEx)
 #define CUDNN_POOLING_ROUTINES(X) \
     X(cudnnCreatePoolingDescriptor) X(cudnnSetPooling2dDescriptor) X(cudnnDestroyPoolingDescriptor) \
-    X(cudnnPoolingForward) X(cudnnPoolingBackward)
+    X(cudnnGetPooling2dForwardOutputDim) X(cudnnPoolingForward) X(cudnnPoolingBackward)
 /* clang-format on */
 
 #define CUDNN_POINTER(name) __typeof__(name) *name;

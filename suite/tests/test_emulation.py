@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,8 +47,13 @@ CASES = {
     "cuda/scatter/histogram-atomic-f32-bins256": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m2": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m3": ALLOWED,
+    "cuda/pool/poolingforward-average-exclude-nhwc-f32-n4c16h28r3s2": KEPT,
+    "cuda/pool/poolingbackward-max-nchw-f32-n4c16h28r3s2": ALLOWED,
+    "cuda/pool/poolingbackward-max-deterministic-nchw-f32-n4c16h28r3s2": KEPT,
+    "cuda/pool/poolingbackward-average-include-nhwc-f32-n4c16h28r3s2": KEPT,
 }
 GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
+POOL = [case for case in CASES if case.startswith("cuda/pool/")]
 
 
 def has_nvrtc():
@@ -61,6 +67,8 @@ def has_nvrtc():
 
 
 class Emulated(unittest.TestCase):
+    maxDiff = None
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="detprobe-test-")
         self.log = pathlib.Path(self.folder.name, "calls")
@@ -322,6 +330,54 @@ class Settings(Emulated):
         report = self.run_cases(cases, 1, "reorder=cublasGemmEx")
         self.assertEqual(self.rows(report), dict(zip(cases, (KEPT, KEPT, BROKEN))))
         self.assertIn("with NVIDIA_TF32_OVERRIDE=0", self.text)
+
+
+class Pooling(Emulated):
+    FORWARD, MAX, DETERMINISTIC, AVERAGE = POOL
+
+    def test_reordering(self):
+        """Sums of gradients show it; a maximum does not, so neither does the forward pass of its backward."""
+        self.expect(1, "reorder=cudnnPoolingBackward", {self.DETERMINISTIC: BROKEN, self.AVERAGE: BROKEN}, POOL)
+        self.expect(1, "reorder=cudnnPoolingForward", {self.FORWARD: BROKEN}, POOL)
+
+    def test_without_atomics_the_default_form_repeats(self):
+        self.expect(0, "atomics=no", {self.MAX: ("repeats", "allows")}, POOL)
+
+    def test_bit_flip(self):
+        """Where no gradient goes a bit is wrong; in a sum of shares, which no set makes exact, it only differs."""
+        self.expect(1, "bitflip=cudnnPoolingBackward", {self.MAX: ("wrong", "allows"), self.AVERAGE: BROKEN,
+                                                        self.DETERMINISTIC: ("wrong", "broken")}, POOL)
+
+    def test_wrong(self):
+        self.expect(1, "wrong=cudnnPoolingBackward", {self.MAX: ("wrong", "allows"), self.AVERAGE: ("wrong", "kept"),
+                                                      self.DETERMINISTIC: ("wrong", "kept")}, POOL)
+        # the maxima that backward is given are not those of its input
+        self.expect(1, "wrong=cudnnPoolingForward", {case: ("wrong", CASES[case][1]) for case in POOL
+                                                     if case != self.AVERAGE}, POOL)
+
+    def test_unwritten(self):
+        self.expect(1, "unwritten=cudnnPooling", {case: ("wrong", CASES[case][1]) for case in POOL}, POOL)
+
+    def test_failing_call(self):
+        report = self.expect(2, "status=cudnnPoolingBackward", {case: ("error", None) for case in POOL[1:]}, POOL)
+        self.assertIn("cudnnPoolingBackward failed: CUDNN_STATUS_EXECUTION_FAILED", json.dumps(report))
+
+    def test_calls(self):
+        self.run_cases(POOL, 0)
+        lines = self.log.read_text().splitlines()
+        calls = [re.sub(r" stream=0x[0-9a-f]+$", "", line) for line in lines if line.startswith("cudnnPooling")]
+        # f32 is data type 0; nan=0: CUDNN_NOT_PROPAGATE_NAN
+        window = "nan=0 window=3x3 pad=1x1 stride=2x2"
+        backward = {f"mode=0 {window} x=nchw y=nchw dtype=0", f"mode=3 {window} x=nchw y=nchw dtype=0",
+                    f"mode=1 {window} x=nhwc y=nhwc dtype=0"}
+        forward = {f"mode=2 {window} x=nhwc y=nhwc dtype=0", *backward}
+        self.assertEqual({call.split(" ", 1)[1] for call in calls if call.startswith("cudnnPoolingForward")}, forward)
+        self.assertEqual({call.split(" ", 1)[1] for call in calls if call.startswith("cudnnPoolingBackward")},
+                         backward, "and none without a stream")
+        for before, call in zip(calls, calls[1:]):
+            if call.startswith("cudnnPoolingBackward"):
+                self.assertEqual(before, call.replace("Backward", "Forward"), "y is made from the same x")
+        self.assertEqual(lines.count("cudnnCreate"), 1, "one handle in a process")
 
 
 class Refusals(Emulated):

@@ -10,6 +10,7 @@
 
 #include "suite/tests/emulation/cudnn_objects.h"
 #include "suite/tests/emulation/emulation.h"
+#include "suite/tests/emulation/sums.h"
 
 static char last_error[256];
 
@@ -88,6 +89,24 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 size_t emulated_cudnn_size(cudnnDataType_t dtype)
 {
     return dtype == CUDNN_DATA_DOUBLE ? 8 : dtype == CUDNN_DATA_FLOAT ? 4 : 2;
+}
+
+static cudaDataType_t type_of(cudnnDataType_t dtype)
+{
+    return dtype == CUDNN_DATA_DOUBLE     ? CUDA_R_64F
+           : dtype == CUDNN_DATA_FLOAT    ? CUDA_R_32F
+           : dtype == CUDNN_DATA_BFLOAT16 ? CUDA_R_16BF
+                                          : CUDA_R_16F;
+}
+
+double emulated_cudnn_load(cudnnDataType_t dtype, const void *from, int64_t i)
+{
+    return emulate_load(type_of(dtype), from, i);
+}
+
+void emulated_cudnn_store(cudnnDataType_t dtype, void *to, int64_t i, double value)
+{
+    emulate_store(type_of(dtype), to, i, value);
 }
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *tensor)

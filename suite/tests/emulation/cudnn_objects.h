@@ -32,6 +32,9 @@ struct cudnnFilterStruct {
 cudnnStatus_t emulated_cudnn_error(cudnnStatus_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 size_t emulated_cudnn_size(cudnnDataType_t dtype);
+/* Element i, widened; stored with one rounding to float at most before that to the type. */
+double emulated_cudnn_load(cudnnDataType_t dtype, const void *from, int64_t i);
+void emulated_cudnn_store(cudnnDataType_t dtype, void *to, int64_t i, double value);
 /* Strides of a filter in its format. */
 void emulated_cudnn_filter_strides(const struct cudnnFilterStruct *filter, int *ret);
 /* Whether the tensor is dense with the channels last or in the order of its dimensions, "nhwc" or "nchw";
