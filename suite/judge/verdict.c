@@ -165,6 +165,24 @@ static bool settle_unrun(const struct dp_view *view, struct dp_found *found)
     return true;
 }
 
+/* The failure of a new process where none of them answered: what fails whenever it starts anew does not repeat
+ * its bits, it does not run. NULL: one answered, or all were skipped. */
+static const struct dp_fact *failed_anew(const struct dp_view *view)
+{
+    const struct dp_fact *failed = NULL;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (strcmp(fact->request->axis, "fresh") != 0 || fact->request->retest != 0) {
+            continue;
+        }
+        if (fact->kind == DP_FACT_OBSERVATION) {
+            return NULL;
+        }
+        failed = !failed && fact->kind == DP_FACT_ERROR ? fact : failed;
+    }
+    return failed;
+}
+
 /* In which ways it showed is left to the measurements: a rare difference may show in one way today and in
  * another tomorrow, and the result must come out equal. */
 static void settle_varies(const struct shown *shown, struct dp_found *found)
@@ -255,5 +273,10 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
     }
     if (first.wrong || strcmp(ret->status, "broken") == 0) {
         confirm(view, rounds, &first, ret);
+    }
+    const struct dp_fact *const failed = ret->observed == DP_REPEATS ? failed_anew(view) : NULL;
+    if (failed) {
+        settle(ret, DP_ERROR, failed->reason);
+        ret->status = NULL;
     }
 }

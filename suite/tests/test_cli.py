@@ -410,7 +410,7 @@ for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
         (probes / "swaps.json").write_text(json.dumps(self.FILE))
         (probes / "swaps").write_text(self.PROGRAM)
         (probes / "swaps").chmod(0o755)
-        for after, unmeasured in ((99, False), (1, True)):
+        for after, code, observed in ((99, 0, "repeats"), (1, 2, "error")):
             (self.folder / "count").unlink(missing_ok=True)
             variables = {
                 "DETPROBE_PROBE_PATH": str(probes),
@@ -418,11 +418,13 @@ for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
                 "SWAP_AFTER": str(after),
             }
             done = detprobe("run", "swaps/*", *QUICK, "-o", self.file, environment=variables)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.returncode, code, done.stderr)
             report = self.load()
             self.assertEqual([row["version"] for row in report["body"]["environment"]["libraries"]], ["same"])
             for row in report["body"]["results"]:
-                self.assertEqual("fresh" in row["not_measured"], unmeasured, done.stdout)
+                self.assertEqual(row["observed"], observed, done.stdout)
+                if code:
+                    self.assertEqual(row["reason"], "protocol")
 
 
 class Settings(Case):

@@ -156,6 +156,28 @@ static void test_fresh(void **state)
     assert_int_equal(dp_json_int(tally, "seeds_varied", 0), 1);
     lab_set(lab, fresh, lab_skip("memory", "no memory")); /* a setting lost, not the case */
     expect(lab, 0, "repeats", "none");
+    lab_set(lab, fresh, lab_error("crash"));
+    expect(lab, 0, "repeats", "none"); /* one of two */
+    lab_free(lab);
+}
+
+/* What crashes in each new process does not repeat; what was seen before stays. */
+static void test_fails_in_each_new_process(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, "");
+    const size_t base = lab_base(lab, item);
+    lab_ask(lab, item, "fresh", "1", 0, "wide", 1, lab_error("crash"));
+    const size_t other = lab_ask(lab, item, "fresh", "1", 1, "wide", 1, lab_error("crash"));
+    expect(lab, 0, "error", "");
+    assert_string_equal(dp_json_string(lab_result(lab, ID), "reason", ""), "crash");
+    lab_set(lab, other, lab_skip("memory", "no memory"));
+    expect(lab, 0, "error", "");
+    lab_set(lab, other, lab_obs("b1"));
+    expect(lab, 0, "repeats", "none");
+    lab_set(lab, other, lab_error("crash"));
+    lab_set(lab, base, lab_obs("a7 c1"));
+    expect(lab, 0, "varies", "none");
     lab_free(lab);
 }
 
@@ -783,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_ways_are_one_result),
         cmocka_unit_test(test_first_call),
         cmocka_unit_test(test_fresh),
+        cmocka_unit_test(test_fails_in_each_new_process),
         cmocka_unit_test(test_fresh_compares_with_the_first_run),
         cmocka_unit_test(test_selection),
         cmocka_unit_test(test_kernels),
