@@ -116,14 +116,13 @@ static bool has_request(const struct dp_plan *plan, const char *axis)
     return false;
 }
 
-/* An axis of one backend is none of a plan without that backend. */
+/* An axis that no case of the plan takes is none of it, unless it was asked for. */
 static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
 {
     plan->axes = dp_alloc(scheme->axis_count, sizeof(*plan->axes));
     for (size_t i = 0; i < scheme->axis_count; i++) {
-        const struct dp_axis *axis = scheme->axes[i];
-        if (!axis->backend || scheme->asked[i] || has_request(plan, axis->name)) {
-            plan->axes[plan->axis_count++] = axis->name;
+        if (scheme->asked[i] || has_request(plan, scheme->axes[i]->name)) {
+            plan->axes[plan->axis_count++] = scheme->axes[i]->name;
         }
     }
     plan->seeds = scheme->seeds;
