@@ -159,6 +159,8 @@ int kit_param_string(const struct kit_params *params, const char *name, const ch
 int kit_param_bool_or(const struct kit_params *params, const char *name, bool fallback, bool *ret);
 /* One of the words in `words` ("n|t"); returns its index through *ret. */
 int kit_param_word(const struct kit_params *params, const char *name, const char *words, int *ret);
+/* The first of them where the parameter is missing. */
+int kit_param_word_or(const struct kit_params *params, const char *name, const char *words, int *ret);
 
 enum kit_rc { KIT_OK = 0, KIT_FAILED = -1, KIT_SKIPPED = -2 };
 /* `reason` is one of the closed list: no_device library_missing not_built unsupported memory device_busy
