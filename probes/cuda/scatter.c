@@ -19,34 +19,37 @@
 extern const char scatter_text[];
 
 #define THREADS 256
+#define PRIVATE_PARTS 16 /* blocks that share a group */
 #define OF(dtype) (1u << (dtype))
 #define HALVES (OF(KIT_F16) | OF(KIT_BF16))
 #define FLOATS (OF(KIT_F32) | OF(KIT_F64) | HALVES)
 #define ALL (FLOATS | OF(KIT_S32) | OF(KIT_S64))
 
-/* How an operation is done. Those that an operation has begin with its own choice; each takes fewer types
- * than the one before. */
+/* How an operation is done; its own choice is the first. */
 struct way {
     const char *choice, *kernel; /* scatter_{kernel}_{dtype, or its size} */
     unsigned dtypes;
-    bool sized, sorted, packed;
+    bool sized, sorted, packed, privatized;
 };
 
 static const struct way add_ways[] = {
-    {"atomic", "add", ALL, false, false, false},
-    {"sorted", "sum", FLOATS, false, true, false},
-    {"packed", "pair", HALVES, false, false, true},
-    {NULL, NULL, 0, false, false, false},
+    {.choice = "atomic", .kernel = "add", .dtypes = ALL},
+    {.choice = "sorted", .kernel = "sum", .dtypes = FLOATS, .sorted = true},
+    {.choice = "packed", .kernel = "pair", .dtypes = HALVES, .packed = true},
+    {.choice = "privatized", .kernel = "private", .dtypes = OF(KIT_F32), .privatized = true},
+    {.choice = NULL},
 };
 static const struct way put_ways[] = {
-    {"unordered", "put", ALL, true, false, false},
-    {"sorted", "last", ALL, true, true, false},
-    {NULL, NULL, 0, false, false, false},
+    {.choice = "unordered", .kernel = "put", .dtypes = ALL, .sized = true},
+    {.choice = "sorted", .kernel = "last", .dtypes = ALL, .sized = true, .sorted = true},
+    {.choice = NULL},
 };
 static const struct way count_ways[] = {
-    {"atomic", "count", OF(KIT_F32) | OF(KIT_S32) | OF(KIT_S64), false, false, false},
-    {NULL, NULL, 0, false, false, false},
+    {.choice = "atomic", .kernel = "count", .dtypes = OF(KIT_F32) | OF(KIT_S32) | OF(KIT_S64)},
+    {.choice = "privatized", .kernel = "tally", .dtypes = OF(KIT_S32), .privatized = true},
+    {.choice = NULL},
 };
+#define MAX_WAYS 8
 
 /* What puts items in order, one after the other. */
 static const char *const sort_kernels[] = {"scatter_count_s32", "scatter_starts", "scatter_slots",
@@ -62,35 +65,41 @@ struct state {
 static bool fits(const struct way *way, const struct kit_scatter *g)
 {
     const bool pairs = !g->elementwise && g->width % 2 == 0;
-    return (way->dtypes & OF(g->dtype)) && (pairs || !way->packed);
+    const bool bins = g->width == 1 && g->rows <= PRIVATE_BINS;
+    return (way->dtypes & OF(g->dtype)) && (pairs || !way->packed) && (bins || !way->privatized);
 }
 
-static int choices_of(const struct kit_params *params, const struct way *ways, const char **names,
+static int choices_of(const struct kit_params *params, const struct way *ways, const char *const **ret_names,
                       int *ret_count)
 {
+    static const char *names[MAX_WAYS];
     struct kit_scatter g;
     if (kit_scatter_read(params, &g)) {
         return KIT_FAILED;
     }
+    *ret_names = names;
     *ret_count = 0;
-    for (const struct way *way = ways; way->choice && fits(way, &g); way++) {
-        names[(*ret_count)++] = way->choice;
+    for (const struct way *way = ways; way->choice; way++) {
+        if (fits(way, &g)) {
+            names[(*ret_count)++] = way->choice;
+        }
     }
     return KIT_OK;
 }
 
 static int add_choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
 {
-    static const char *names[sizeof(add_ways) / sizeof(add_ways[0])];
-    *ret_names = names;
-    return choices_of(params, add_ways, names, ret_count);
+    return choices_of(params, add_ways, ret_names, ret_count);
 }
 
 static int put_choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
 {
-    static const char *names[sizeof(put_ways) / sizeof(put_ways[0])];
-    *ret_names = names;
-    return choices_of(params, put_ways, names, ret_count);
+    return choices_of(params, put_ways, ret_names, ret_count);
+}
+
+static int count_choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
+{
+    return choices_of(params, count_ways, ret_names, ret_count);
 }
 
 static int find_way(const char *choice, const struct way *ways, const struct kit_scatter *g,
@@ -104,9 +113,10 @@ static int find_way(const char *choice, const struct way *ways, const struct kit
         return kit_fail("unknown choice '%s'", choice);
     }
     *ret = way;
-    return fits(way, g) ? KIT_OK
-                        : kit_fail("choice '%s' has no kernel for %s%s", way->choice,
-                                   kit_dtype_name(g->dtype), way->packed ? " in rows of this width" : "");
+    return fits(way, g)
+               ? KIT_OK
+               : kit_fail("choice '%s' has no kernel for %s%s", way->choice, kit_dtype_name(g->dtype),
+                          way->packed || way->privatized ? " in rows so wide or so many" : "");
 }
 
 static int find_kernels(struct state *s, enum kit_dtype dtype)
@@ -181,6 +191,18 @@ static int sort(const struct state *s, struct scatter_args *args, u32 *workspace
     return rc;
 }
 
+static int update_blocks(const struct state *s)
+{
+    const struct scatter_args *args = &s->args;
+    if (s->way->privatized) {
+        return (int)(args->items / args->span * PRIVATE_PARTS);
+    }
+    return kit_cuda_blocks(s->way->sorted   ? args->targets * args->width
+                           : s->way->packed ? args->items * args->width / 2
+                                            : args->items * args->width,
+                           THREADS);
+}
+
 static int run(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct state *s = call->state;
@@ -196,10 +218,7 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
     } else if (!args.onto) {
         rc = kit_cuda_zero(args.dst, (size_t)cells * kit_dtype_size(call->shape->operand[output].dtype));
     }
-    const int64_t updates = args.items * args.width / (s->way->packed ? 2 : 1);
-    return rc ? rc
-              : kit_cuda_launch(s->update, kit_cuda_blocks(s->way->sorted ? cells : updates, THREADS),
-                                THREADS, &args);
+    return rc ? rc : kit_cuda_launch(s->update, update_blocks(s), THREADS, &args);
 }
 
 static void release(struct kit_call *call)
@@ -238,6 +257,7 @@ static const struct op index_put = {
 static const struct op count = {
     .name = "count", /* histogram without weights */
     .describe = kit_scatter_describe_count,
+    .choices = count_choices,
     .prepare = prepare_count,
     .run = run,
     .reference = kit_scatter_reference,

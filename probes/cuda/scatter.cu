@@ -19,6 +19,8 @@ struct scatter_args {
     i32 onto;          /* sums begin with what dst holds, else with zero */
 };
 
+#define PRIVATE_BINS 1024 /* at most, per group */
+
 #ifdef KIT_KERNELS
 /* Where an item goes, or -1. */
 HELPER i64 scatter_target(const struct scatter_args *args, i64 item)
@@ -71,6 +73,31 @@ SCATTER_KERNEL(scatter_put_8, volatile u64, args.width, STORE)
 COUNT_KERNEL(scatter_count_f32, float, atomic_add_f32)
 COUNT_KERNEL(scatter_count_s32, i32, atomic_add_i32)
 COUNT_KERNEL(scatter_count_s64, u64, atomic_add_u64)
+
+/* Each block first fills bins of its own, of one group, with those blocks that have the same group. */
+#define PRIVATE_KERNEL(name, type, update, value)                                                            \
+    KERNEL(name, struct scatter_args)                                                                        \
+    {                                                                                                        \
+        SHARED type bins[PRIVATE_BINS];                                                                      \
+        const i64 groups = args.items / args.span, group = block_index() % groups;                           \
+        const i64 part = block_index() / groups, parts = (block_count() - group + groups - 1) / groups;      \
+        for (i64 row = thread_index(); row < args.rows; row += thread_count()) {                             \
+            bins[row] = 0;                                                                                   \
+        }                                                                                                    \
+        block_barrier();                                                                                     \
+        for (i64 i = part * thread_count() + thread_index(); i < args.span; i += parts * thread_count()) {   \
+            const i64 item = group * args.span + i, target = scatter_target(&args, item);                    \
+            if (target >= 0) {                                                                               \
+                update(&bins[target - group * args.rows], value);                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        block_barrier();                                                                                     \
+        for (i64 row = thread_index(); row < args.rows; row += thread_count()) {                             \
+            update((type *)args.dst + group * args.rows + row, bins[row]);                                   \
+        }                                                                                                    \
+    }
+PRIVATE_KERNEL(scatter_private_f32, float, atomic_add_f32, ((const float *)args.src)[item])
+PRIVATE_KERNEL(scatter_tally_s32, i32, atomic_add_i32, 1)
 
 /* --- in index order; first scatter_count_s32 into `starts` --- */
 

@@ -51,6 +51,7 @@ CASES = {
     "cuda/scatter/index-put-unordered-s64-rows1024": ALLOWED,
     "cuda/scatter/index-put-sorted-s64-rows1024": KEPT,
     "cuda/scatter/embedding-backward-packed-f16-vocabulary512x32-padding": ALLOWED,
+    "cuda/scatter/histogram-weighted-privatized-f32-bins256": ALLOWED,
     "cuda/scatter/histogram-atomic-f32-bins256": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m2": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m3": ALLOWED,

@@ -29,6 +29,7 @@ static const struct {
 } shapes[] = {
     {1, 5000, 7, 1, -1, false, false}, {3, 400, 40, 6, -1, false, true}, {2, 300, 11, 10, 3, false, false},
     {2, 400, 9, 4, -1, true, false},   {1, 300, 20, 8, 0, true, true},   {1, 40, 3000, 2, -1, false, true},
+    {3, 900, 30, 1, 5, false, false},
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 #define MOST 8192 /* elements of a source or a destination */
@@ -131,17 +132,18 @@ static const struct type {
     size_t size;
     void (*put)(void *to, i64 i, double value);
     void (*sum)(size_t shape, const struct scatter_args *args);
-    emulate_kernel add, sorted, pair;
+    emulate_kernel add, sorted, pair, privatized;
     bool integer;
 } types[] = {
-    {4, put_f32, sum_f32, kit_twin_scatter_add_f32, kit_twin_scatter_sum_f32, NULL, false},
-    {8, put_f64, sum_f64, kit_twin_scatter_add_f64, kit_twin_scatter_sum_f64, NULL, false},
-    {2, put_f16, sum_f16, kit_twin_scatter_add_f16, kit_twin_scatter_sum_f16, kit_twin_scatter_pair_f16,
+    {4, put_f32, sum_f32, kit_twin_scatter_add_f32, kit_twin_scatter_sum_f32, NULL,
+     kit_twin_scatter_private_f32, false},
+    {8, put_f64, sum_f64, kit_twin_scatter_add_f64, kit_twin_scatter_sum_f64, NULL, NULL, false},
+    {2, put_f16, sum_f16, kit_twin_scatter_add_f16, kit_twin_scatter_sum_f16, kit_twin_scatter_pair_f16, NULL,
      false},
     {2, put_bf16, sum_bf16, kit_twin_scatter_add_bf16, kit_twin_scatter_sum_bf16, kit_twin_scatter_pair_bf16,
-     false},
-    {4, put_s32, sum_s32, kit_twin_scatter_add_s32, NULL, NULL, true},
-    {8, put_s64, sum_s64, kit_twin_scatter_add_s64, NULL, NULL, true},
+     NULL, false},
+    {4, put_s32, sum_s32, kit_twin_scatter_add_s32, NULL, NULL, NULL, true},
+    {8, put_s64, sum_s64, kit_twin_scatter_add_s64, NULL, NULL, NULL, true},
 };
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
@@ -202,9 +204,11 @@ static void test_atomics_of_exact_sums(void **state)
         for (const struct type *type = types; type < types + TYPES; type++) {
             fill(type, true);
             type->sum(shape, &args);
-            for (size_t o = 0; o < 2 * ORDERS; o++) {
-                const emulate_kernel kernel = o < ORDERS ? type->add : type->pair;
-                if (!kernel || (kernel == type->pair && args.width % 2)) {
+            const emulate_kernel kernels[] = {type->add, args.width % 2 ? NULL : type->pair,
+                                              shapes[shape].width == 1 ? type->privatized : NULL};
+            for (size_t o = 0; o < 3 * ORDERS; o++) {
+                const emulate_kernel kernel = kernels[o / ORDERS];
+                if (!kernel) {
                     continue;
                 }
                 set(orders[o % ORDERS]);
@@ -258,6 +262,13 @@ static void test_counts(void **state)
             launch(kit_twin_scatter_count_f32, &args);
             for (i64 target = 0; target < args.targets; target++) {
                 assert_true(((const float *)after)[target] == (float)counts[target]);
+            }
+            if (shapes[shape].width == 1) {
+                memset(after, 0, BYTES);
+                launch(kit_twin_scatter_tally_s32, &args);
+                for (i64 target = 0; target < args.targets; target++) {
+                    assert_int_equal(((const i32 *)after)[target], counts[target]);
+                }
             }
         }
     }
