@@ -19,7 +19,6 @@
 
 static int64_t megabytes = 512; /* far beyond any device's cache */
 static int64_t side = 8192;
-static cublasHandle_t handle;
 
 static struct kit_operand matrix(const char *name, enum kit_role role, enum kit_dtype dtype, int64_t rows,
                                  int64_t columns)
@@ -67,8 +66,8 @@ static int describe_product(const struct kit_params *params, struct kit_shape *r
 static int prepare_product(struct kit_call *call, struct kit_prepared *ret)
 {
     static const struct cublas_modes modes = {CUBLAS_DEFAULT_MATH, CUBLAS_ATOMICS_NOT_ALLOWED,
-                                              CUBLAS_POINTER_MODE_HOST};
-    return cublas_prepare(&modes, &handle);
+                                              CUBLAS_POINTER_MODE_HOST, false};
+    return cublas_prepare(call, &modes);
 }
 
 static int run_product(struct kit_call *call, const struct kit_buffers *buffers)
@@ -76,9 +75,10 @@ static int run_product(struct kit_call *call, const struct kit_buffers *buffers)
     static const float one = 1, zero = 0;
     const int n = (int)side;
     const int64_t start = dp_now_ns();
-    const cublasStatus_t status = cublas.cublasGemmEx(
-        handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, buffers->data[1], CUDA_R_16BF, n, buffers->data[0],
-        CUDA_R_16BF, n, &zero, buffers->data[2], CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    const cublasStatus_t status =
+        cublas.cublasGemmEx(cublas_handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, buffers->data[1],
+                            CUDA_R_16BF, n, buffers->data[0], CUDA_R_16BF, n, &zero, buffers->data[2],
+                            CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     return wait_and_take(start, cublas_check(status, "cublasGemmEx"));
 }
 

@@ -12,23 +12,31 @@
 
 struct state {
     struct kit_blas blas;
-    cublasHandle_t handle;
 };
+
+/* Params of cuBLAS' own. */
+static int read_modes(const struct kit_params *params, struct cublas_modes *ret)
+{
+    bool atomics;
+    *ret = (struct cublas_modes){.math = CUBLAS_DEFAULT_MATH};
+    const int rc = kit_param_bool_or(params, "atomics", false, &atomics);
+    ret->atomics = atomics ? CUBLAS_ATOMICS_ALLOWED : CUBLAS_ATOMICS_NOT_ALLOWED;
+    return rc ? rc : kit_param_bool_or(params, "handle_per_stream", false, &ret->handle_per_stream);
+}
 
 /* `pointer`: where alpha, beta and scalar results are. */
 static int prepare_with(struct kit_call *call, cublasPointerMode_t pointer)
 {
     struct state *state = calloc(1, sizeof(*state));
-    bool atomics = false;
+    struct cublas_modes modes;
     call->state = state;
     int rc = state ? kit_blas_read(call->params, &state->blas) : kit_fail("out of memory");
-    rc = rc ? rc : kit_param_bool_or(call->params, "atomics", false, &atomics);
+    rc = rc ? rc : read_modes(call->params, &modes);
     if (rc) {
         return rc;
     }
-    const struct cublas_modes modes = {
-        CUBLAS_DEFAULT_MATH, atomics ? CUBLAS_ATOMICS_ALLOWED : CUBLAS_ATOMICS_NOT_ALLOWED, pointer};
-    return cublas_prepare(&modes, &state->handle);
+    modes.pointer = pointer;
+    return cublas_prepare(call, &modes);
 }
 
 static int prepare(struct kit_call *call, struct kit_prepared *ret)
@@ -40,6 +48,18 @@ static int prepare_scalar(struct kit_call *call, struct kit_prepared *ret)
 {
     return prepare_with(call, CUBLAS_POINTER_MODE_DEVICE);
 }
+
+/* Those that take them name them here; prepare reads their values. */
+#define DESCRIBE(stem)                                                                                       \
+    static int describe_##stem(const struct kit_params *params, struct kit_shape *ret)                       \
+    {                                                                                                        \
+        struct cublas_modes modes;                                                                           \
+        const int rc = read_modes(params, &modes);                                                           \
+        return rc ? rc : kit_blas_describe_##stem(params, ret);                                              \
+    }
+DESCRIBE(dot)
+DESCRIBE(gemv)
+DESCRIBE(symv)
 
 static void release(struct kit_call *call)
 {
@@ -63,9 +83,9 @@ static int run_dot(struct kit_call *call, const struct kit_buffers *b)
     const struct state *state = call->state;
     const struct kit_blas *g = &state->blas;
     return cublas_check(g->dtype == KIT_F32
-                            ? cublas.cublasSdot_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1,
+                            ? cublas.cublasSdot_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1,
                                                    b->data[KIT_BLAS_Y], 1, b->data[2])
-                            : cublas.cublasDdot_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1,
+                            : cublas.cublasDdot_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1,
                                                    b->data[KIT_BLAS_Y], 1, b->data[2]),
                         "dot");
 }
@@ -76,8 +96,8 @@ static int run_nrm2(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = &state->blas;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasSnrm2_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1])
-            : cublas.cublasDnrm2_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1]),
+            ? cublas.cublasSnrm2_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1])
+            : cublas.cublasDnrm2_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1]),
         "nrm2");
 }
 
@@ -87,8 +107,8 @@ static int run_asum(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = &state->blas;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasSasum_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1])
-            : cublas.cublasDasum_v2(state->handle, (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1]),
+            ? cublas.cublasSasum_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1])
+            : cublas.cublasDasum_v2(cublas_handle(), (int)g->n, b->data[KIT_BLAS_X], 1, b->data[1]),
         "asum");
 }
 
@@ -101,9 +121,9 @@ static int run_gemv(struct kit_call *call, const struct kit_buffers *b)
     const cublasOperation_t op = g->transposed ? CUBLAS_OP_N : CUBLAS_OP_T;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasSgemv_v2(state->handle, op, (int)g->n, (int)g->m, &one_f32, b->data[KIT_BLAS_A],
+            ? cublas.cublasSgemv_v2(cublas_handle(), op, (int)g->n, (int)g->m, &one_f32, b->data[KIT_BLAS_A],
                                     (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_f32, b->data[KIT_BLAS_A_Y], 1)
-            : cublas.cublasDgemv_v2(state->handle, op, (int)g->n, (int)g->m, &one_f64, b->data[KIT_BLAS_A],
+            : cublas.cublasDgemv_v2(cublas_handle(), op, (int)g->n, (int)g->m, &one_f64, b->data[KIT_BLAS_A],
                                     (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_f64, b->data[KIT_BLAS_A_Y], 1),
         "gemv");
 }
@@ -116,22 +136,14 @@ static int run_ger(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = &state->blas;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasSger_v2(state->handle, (int)g->n, (int)g->m, &alpha_f32, b->data[KIT_BLAS_G_Y], 1,
-                                   b->data[KIT_BLAS_G_X], 1, b->data[KIT_BLAS_G_A], (int)g->n)
-            : cublas.cublasDger_v2(state->handle, (int)g->n, (int)g->m, &alpha_f64, b->data[KIT_BLAS_G_Y], 1,
-                                   b->data[KIT_BLAS_G_X], 1, b->data[KIT_BLAS_G_A], (int)g->n),
+            ? cublas.cublasSger_v2(cublas_handle(), (int)g->n, (int)g->m, &alpha_f32, b->data[KIT_BLAS_G_Y],
+                                   1, b->data[KIT_BLAS_G_X], 1, b->data[KIT_BLAS_G_A], (int)g->n)
+            : cublas.cublasDger_v2(cublas_handle(), (int)g->n, (int)g->m, &alpha_f64, b->data[KIT_BLAS_G_Y],
+                                   1, b->data[KIT_BLAS_G_X], 1, b->data[KIT_BLAS_G_A], (int)g->n),
         "ger");
 }
 
 /* ---- symv: y := A x, A symmetric ---- */
-
-/* `atomics` is cuBLAS' own parameter; prepare reads its value. */
-static int describe_symv(const struct kit_params *params, struct kit_shape *ret)
-{
-    bool atomics;
-    const int rc = kit_param_bool_or(params, "atomics", false, &atomics);
-    return rc ? rc : kit_blas_describe_symv(params, ret);
-}
 
 static int run_symv(struct kit_call *call, const struct kit_buffers *b)
 {
@@ -139,9 +151,9 @@ static int run_symv(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = &state->blas;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasSsymv_v2(state->handle, seen_half(g), (int)g->n, &one_f32, b->data[KIT_BLAS_A],
+            ? cublas.cublasSsymv_v2(cublas_handle(), seen_half(g), (int)g->n, &one_f32, b->data[KIT_BLAS_A],
                                     (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_f32, b->data[KIT_BLAS_A_Y], 1)
-            : cublas.cublasDsymv_v2(state->handle, seen_half(g), (int)g->n, &one_f64, b->data[KIT_BLAS_A],
+            : cublas.cublasDsymv_v2(cublas_handle(), seen_half(g), (int)g->n, &one_f64, b->data[KIT_BLAS_A],
                                     (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_f64, b->data[KIT_BLAS_A_Y], 1),
         "symv");
 }
@@ -152,13 +164,14 @@ static int run_syrk(struct kit_call *call, const struct kit_buffers *b)
 {
     const struct state *state = call->state;
     const struct kit_blas *g = &state->blas;
-    return cublas_check(
-        g->dtype == KIT_F32
-            ? cublas.cublasSsyrk_v2(state->handle, seen_half(g), CUBLAS_OP_T, (int)g->n, (int)g->k, &one_f32,
-                                    b->data[KIT_BLAS_A], (int)g->k, &zero_f32, b->data[1], (int)g->n)
-            : cublas.cublasDsyrk_v2(state->handle, seen_half(g), CUBLAS_OP_T, (int)g->n, (int)g->k, &one_f64,
-                                    b->data[KIT_BLAS_A], (int)g->k, &zero_f64, b->data[1], (int)g->n),
-        "syrk");
+    return cublas_check(g->dtype == KIT_F32
+                            ? cublas.cublasSsyrk_v2(cublas_handle(), seen_half(g), CUBLAS_OP_T, (int)g->n,
+                                                    (int)g->k, &one_f32, b->data[KIT_BLAS_A], (int)g->k,
+                                                    &zero_f32, b->data[1], (int)g->n)
+                            : cublas.cublasDsyrk_v2(cublas_handle(), seen_half(g), CUBLAS_OP_T, (int)g->n,
+                                                    (int)g->k, &one_f64, b->data[KIT_BLAS_A], (int)g->k,
+                                                    &zero_f64, b->data[1], (int)g->n),
+                        "syrk");
 }
 
 /* ---- trsm: op(A) X = B, A triangular, X over B; samples of a batch are right-hand sides ---- */
@@ -171,12 +184,12 @@ static int run_trsm(struct kit_call *call, const struct kit_buffers *b)
     const cublasOperation_t op = g->transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     return cublas_check(
         g->dtype == KIT_F32
-            ? cublas.cublasStrsm_v2(state->handle, CUBLAS_SIDE_RIGHT, seen_half(g), op, CUBLAS_DIAG_NON_UNIT,
-                                    (int)g->n, (int)g->m, &one_f32, b->data[KIT_BLAS_T_A], (int)g->m,
-                                    b->data[KIT_BLAS_T_B], (int)g->n)
-            : cublas.cublasDtrsm_v2(state->handle, CUBLAS_SIDE_RIGHT, seen_half(g), op, CUBLAS_DIAG_NON_UNIT,
-                                    (int)g->n, (int)g->m, &one_f64, b->data[KIT_BLAS_T_A], (int)g->m,
-                                    b->data[KIT_BLAS_T_B], (int)g->n),
+            ? cublas.cublasStrsm_v2(cublas_handle(), CUBLAS_SIDE_RIGHT, seen_half(g), op,
+                                    CUBLAS_DIAG_NON_UNIT, (int)g->n, (int)g->m, &one_f32,
+                                    b->data[KIT_BLAS_T_A], (int)g->m, b->data[KIT_BLAS_T_B], (int)g->n)
+            : cublas.cublasDtrsm_v2(cublas_handle(), CUBLAS_SIDE_RIGHT, seen_half(g), op,
+                                    CUBLAS_DIAG_NON_UNIT, (int)g->n, (int)g->m, &one_f64,
+                                    b->data[KIT_BLAS_T_A], (int)g->m, b->data[KIT_BLAS_T_B], (int)g->n),
         "trsm");
 }
 
@@ -186,11 +199,11 @@ static int run_trsm(struct kit_call *call, const struct kit_buffers *b)
         .reference = kit_blas_reference_##stem, .release = release                                           \
     }
 
-static const struct op dot = OP(dot, kit_blas_describe_dot, prepare_scalar),
+static const struct op dot = OP(dot, describe_dot, prepare_scalar),
                        nrm2 = OP(nrm2, kit_blas_describe_nrm2, prepare_scalar),
                        asum = OP(asum, kit_blas_describe_asum, prepare_scalar),
-                       gemv = OP(gemv, kit_blas_describe_gemv, prepare),
-                       ger = OP(ger, kit_blas_describe_ger, prepare), symv = OP(symv, describe_symv, prepare),
+                       gemv = OP(gemv, describe_gemv, prepare), ger = OP(ger, kit_blas_describe_ger, prepare),
+                       symv = OP(symv, describe_symv, prepare),
                        syrk = OP(syrk, kit_blas_describe_syrk, prepare),
                        trsm = OP(trsm, kit_blas_describe_trsm, prepare);
 

@@ -7,11 +7,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "probes/cuda/cublas_status.h"
-
 struct cublas cublas;
 static void *library;
-static cublasHandle_t handle; /* one in a process: creating one allocates */
+/* Kept for the process, since creating one allocates. The first is the one that streams share. */
+static cublasHandle_t handles[KIT_MAX_LANES];
+static bool handle_per_stream;
 
 static int load_routines(void)
 {
@@ -38,6 +38,22 @@ static int read_version(void)
     return kit_cuda_needs("cuBLAS", part[0], 0);
 }
 
+cublasHandle_t cublas_handle(void)
+{
+    return handles[handle_per_stream ? kit_cuda_lane() : 0];
+}
+
+/* Also takes away the workspace that a call before may have set. */
+static int set_stream(void)
+{
+    return cublas_check(cublas.cublasSetStream_v2(cublas_handle(), kit_cuda_stream()), "cublasSetStream");
+}
+
+static int follow_stream(void)
+{
+    return cublas_handle() ? set_stream() : KIT_OK;
+}
+
 int cublas_open(void)
 {
     static const struct kit_cuda_soname sonames[] = {
@@ -46,6 +62,7 @@ int cublas_open(void)
     if (rc) {
         return rc;
     }
+    kit_cuda_follow(follow_stream);
     library = kit_cuda_open_role("cublas", sonames, "cublasCreate_v2");
     rc = library ? load_routines() : KIT_SKIPPED;
     return rc ? rc : read_version();
@@ -76,18 +93,36 @@ int cublas_libraries(struct kit_library *ret, int max)
 
 int cublas_check(cublasStatus_t status, const char *what)
 {
-    return cublas_outcome(status, cublas.cublasGetStatusString(status), what);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        return KIT_OK;
+    }
+    const char *const text = cublas.cublasGetStatusString(status);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
+        return kit_skip("unsupported", "%s: %s", what, text);
+    }
+    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+        return kit_skip("memory", "%s: %s", what, text);
+    }
+    /* the context may be lost; then its own error says more */
+    const int rc = kit_driver_check(kit_driver.cuStreamSynchronize(kit_cuda_stream()), what);
+    return rc == KIT_FAILED ? rc : kit_fail("%s failed: %s (%d)", what, text, (int)status);
 }
 
-int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret)
+static int prepare_handle(cublasHandle_t *handle, const struct cublas_modes *modes)
 {
-    int rc = handle ? KIT_OK : cublas_check(cublas.cublasCreate_v2(&handle), "cublasCreate");
-    /* a stream also takes away the workspace that a call before may have set */
-    rc = rc ? rc : cublas_check(cublas.cublasSetStream_v2(handle, kit_cuda_stream()), "cublasSetStream");
-    rc = rc ? rc : cublas_check(cublas.cublasSetMathMode(handle, modes->math), "cublasSetMathMode");
-    rc = rc ? rc : cublas_check(cublas.cublasSetAtomicsMode(handle, modes->atomics), "cublasSetAtomicsMode");
-    rc = rc ? rc
-            : cublas_check(cublas.cublasSetPointerMode_v2(handle, modes->pointer), "cublasSetPointerMode");
-    *ret = handle;
-    return rc;
+    int rc = *handle ? KIT_OK : cublas_check(cublas.cublasCreate_v2(handle), "cublasCreate");
+    rc = rc ? rc : cublas_check(cublas.cublasSetMathMode(*handle, modes->math), "cublasSetMathMode");
+    rc = rc ? rc : cublas_check(cublas.cublasSetAtomicsMode(*handle, modes->atomics), "cublasSetAtomicsMode");
+    return rc ? rc
+              : cublas_check(cublas.cublasSetPointerMode_v2(*handle, modes->pointer), "cublasSetPointerMode");
+}
+
+int cublas_prepare(const struct kit_call *call, const struct cublas_modes *modes)
+{
+    int rc = KIT_OK;
+    handle_per_stream = modes->handle_per_stream;
+    for (int i = 0; i < (handle_per_stream ? call->lanes : 1) && !rc; i++) {
+        rc = prepare_handle(&handles[i], modes);
+    }
+    return rc ? rc : set_stream();
 }

@@ -38,13 +38,16 @@ extern struct cublas cublas;
 int cublas_open(void);
 int cublas_libraries(struct kit_library *ret, int max);
 
-/* What a prepared call needs of the one handle; every mode is set on purpose, never left as it was. */
+/* What a prepared call needs of its handle; every mode is set on purpose, never left as it was. */
 struct cublas_modes {
     cublasMath_t math;
     cublasAtomicsMode_t atomics;
     cublasPointerMode_t pointer; /* of alpha, beta and results */
+    bool handle_per_stream;      /* where the call is made on several streams; else they share one handle */
 };
-int cublas_prepare(const struct cublas_modes *modes, cublasHandle_t *ret);
+int cublas_prepare(const struct kit_call *call, const struct cublas_modes *modes);
+/* The handle of a run, on the stream on which it is to enqueue. */
+cublasHandle_t cublas_handle(void);
 /* 0, or an outcome kept: what the library or the device cannot do is a skip. */
 int cublas_check(cublasStatus_t status, const char *what);
 

@@ -89,6 +89,11 @@ static int load_routines(enum cudnn_family family)
     return KIT_OK;
 }
 
+static int follow_stream(void)
+{
+    return handle ? cudnn_check(cudnn.cudnnSetStream(handle, kit_cuda_stream()), "cudnnSetStream") : KIT_OK;
+}
+
 int cudnn_open(enum cudnn_family family)
 {
     static const struct kit_cuda_soname sonames[] = {{"libcudnn.so.9", 12}, {"libcudnn.so.8", 11}, {NULL, 0}};
@@ -96,6 +101,7 @@ int cudnn_open(enum cudnn_family family)
     if (rc) {
         return rc;
     }
+    kit_cuda_follow(follow_stream);
     library = kit_cuda_open_role("cudnn", sonames, "cudnnCreate");
     rc = library ? open_parts(family) : KIT_SKIPPED;
     rc = rc ? rc : load_routines(family);
@@ -182,7 +188,7 @@ int cudnn_check(cudnnStatus_t status, const char *what)
 int cudnn_prepare(cudnnHandle_t *ret)
 {
     int rc = handle ? KIT_OK : cudnn_check(cudnn.cudnnCreate(&handle), "cudnnCreate");
-    rc = rc ? rc : cudnn_check(cudnn.cudnnSetStream(handle, kit_cuda_stream()), "cudnnSetStream");
+    rc = rc ? rc : follow_stream();
     *ret = handle;
     return rc;
 }

@@ -84,7 +84,7 @@ static const struct form own_form = {NULL, 0, CUBLAS_GEMM_DEFAULT};
 struct gemm {
     const struct routine *routine;
     const struct form *form;
-    cublasHandle_t handle;
+    bool handle_per_stream;
     struct product product;
     union product_scalar one, zero;
 };
@@ -98,7 +98,8 @@ static int read_params(const struct kit_params *params, struct gemm *ret)
 {
     const char *name;
     *ret = (struct gemm){0};
-    if (kit_param_string(params, "routine", &name)) {
+    if (kit_param_string(params, "routine", &name) ||
+        kit_param_bool_or(params, "handle_per_stream", false, &ret->handle_per_stream)) {
         return KIT_FAILED;
     }
     for (size_t i = 0; i < sizeof(routines) / sizeof(routines[0]); i++) {
@@ -154,11 +155,11 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
     if (rc) {
         return rc;
     }
-    const struct cublas_modes modes = {g->routine->math, CUBLAS_ATOMICS_NOT_ALLOWED,
-                                       CUBLAS_POINTER_MODE_HOST};
+    const struct cublas_modes modes = {g->routine->math, CUBLAS_ATOMICS_NOT_ALLOWED, CUBLAS_POINTER_MODE_HOST,
+                                       g->handle_per_stream};
     g->one = product_one(g->routine->compute);
     ret->workspace_bytes = g->form->workspace;
-    return cublas_prepare(&modes, &g->handle);
+    return cublas_prepare(call, &modes);
 }
 
 static cublasStatus_t call_plain(const struct gemm *g, const struct product_seen *s,
@@ -169,18 +170,18 @@ static cublasStatus_t call_plain(const struct gemm *g, const struct product_seen
     void *const c = buffers->data[PRODUCT_C];
     switch (r->api) {
     case S:
-        return cublas.cublasSgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, a, s->lda, b,
-                                     s->ldb, &g->zero.f32, c, s->ldc);
+        return cublas.cublasSgemm_v2(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, a,
+                                     s->lda, b, s->ldb, &g->zero.f32, c, s->ldc);
     case D:
-        return cublas.cublasDgemm_v2(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, a, s->lda, b,
-                                     s->ldb, &g->zero.f64, c, s->ldc);
+        return cublas.cublasDgemm_v2(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, a,
+                                     s->lda, b, s->ldb, &g->zero.f64, c, s->ldc);
     case H:
-        return cublas.cublasHgemm(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f16, a, s->lda, b,
-                                  s->ldb, &g->zero.f16, c, s->ldc);
+        return cublas.cublasHgemm(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f16, a, s->lda,
+                                  b, s->ldb, &g->zero.f16, c, s->ldc);
     default:
-        return cublas.cublasGemmEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a, r->in_type,
-                                   s->lda, b, r->in_type, s->ldb, &g->zero, c, r->out_type, s->ldc,
-                                   r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+        return cublas.cublasGemmEx(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a,
+                                   r->in_type, s->lda, b, r->in_type, s->ldb, &g->zero, c, r->out_type,
+                                   s->ldc, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
     }
 }
 
@@ -192,16 +193,16 @@ static cublasStatus_t call_strided(const struct gemm *g, const struct product_se
     void *const c = buffers->data[PRODUCT_C];
     switch (r->api) {
     case S_STRIDED:
-        return cublas.cublasSgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f32, a,
-                                                s->lda, s->stride_a, b, s->ldb, s->stride_b, &g->zero.f32, c,
-                                                s->ldc, s->stride_c, s->count);
+        return cublas.cublasSgemmStridedBatched(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k,
+                                                &g->one.f32, a, s->lda, s->stride_a, b, s->ldb, s->stride_b,
+                                                &g->zero.f32, c, s->ldc, s->stride_c, s->count);
     case D_STRIDED:
-        return cublas.cublasDgemmStridedBatched(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one.f64, a,
-                                                s->lda, s->stride_a, b, s->ldb, s->stride_b, &g->zero.f64, c,
-                                                s->ldc, s->stride_c, s->count);
+        return cublas.cublasDgemmStridedBatched(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k,
+                                                &g->one.f64, a, s->lda, s->stride_a, b, s->ldb, s->stride_b,
+                                                &g->zero.f64, c, s->ldc, s->stride_c, s->count);
     default:
-        return cublas.cublasGemmStridedBatchedEx(g->handle, s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a,
-                                                 r->in_type, s->lda, s->stride_a, b, r->in_type, s->ldb,
+        return cublas.cublasGemmStridedBatchedEx(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one,
+                                                 a, r->in_type, s->lda, s->stride_a, b, r->in_type, s->ldb,
                                                  s->stride_b, &g->zero, c, r->out_type, s->ldc, s->stride_c,
                                                  s->count, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
     }
@@ -212,9 +213,9 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
     const struct gemm *g = call->state;
     const struct product_seen s = product_seen(&g->product);
     if (g->form->workspace) {
-        const int rc =
-            cublas_check(cublas.cublasSetWorkspace_v2(g->handle, buffers->workspace, g->form->workspace),
-                         "cublasSetWorkspace");
+        const int rc = cublas_check(
+            cublas.cublasSetWorkspace_v2(cublas_handle(), buffers->workspace, g->form->workspace),
+            "cublasSetWorkspace");
         if (rc) {
             return rc;
         }

@@ -95,12 +95,23 @@ static int busy(const char *setting, struct kit_setting *ret)
     return kit_skip("unsupported", "busy '%s' is none of compute, memory", setting);
 }
 
+static int concurrency(const char *setting, struct kit_setting *ret)
+{
+    const char *end;
+    const int64_t count = number(setting, 2, KIT_MAX_LANES, &end);
+    if (count < 0 || *end) {
+        return kit_skip("unsupported", "concurrency '%s' is not within 2 and %d", setting, KIT_MAX_LANES);
+    }
+    ret->lanes = (int)count;
+    return KIT_OK;
+}
+
 static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing},  {"fresh", nothing}, {"poison", poison},       {"busy", busy},
-    {"threads", threads}, {"batch", batch},   {"algorithm", algorithm},
+    {"repeat", nothing},          {"fresh", nothing},   {"poison", poison}, {"busy", busy},
+    {"concurrency", concurrency}, {"threads", threads}, {"batch", batch},   {"algorithm", algorithm},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

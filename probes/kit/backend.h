@@ -20,6 +20,8 @@ struct kit_pattern {
 /* Other work on the same device or cores: what it takes away from the measured operation. */
 enum kit_busy { KIT_IDLE, KIT_BUSY_COMPUTE, KIT_BUSY_MEMORY };
 
+#define KIT_MAX_LANES 16 /* runs at once, on axis concurrency */
+
 struct kit_backend {
     const char *name;
     /* NULL when there is no memory. */
@@ -48,6 +50,10 @@ struct kit_backend {
     /* Axis busy; NULL: not known to the backend's programs. Called before each run, so that the work surely
      * is under way during it; it ends by itself if it is not called again. KIT_IDLE ends it. */
     int (*busy)(enum kit_busy work);
+    /* Axis concurrency; NULL: not known to the backend's programs. Calls `run` for each lane from 0 to lanes
+     * - 1, so that what they do happens at once, each on a stream or in a thread of its own, and waits for
+     * all of it. *ret_at_once: it did happen at once. */
+    int (*at_once)(int lanes, int (*run)(void *context, int lane), void *context, bool *ret_at_once);
 };
 
 extern const struct kit_backend kit_cpu;

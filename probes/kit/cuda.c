@@ -12,6 +12,7 @@
 
 #include "probes/kit/cuda_cupti.h"
 #include "probes/kit/cuda_device.h"
+#include "probes/kit/cuda_lanes.h"
 #include "probes/kit/cuda_nvrtc.h"
 #include "probes/kit/cuda_occupy.h"
 #include "suite/base/digest.h"
@@ -30,7 +31,6 @@ extern const char kit_kernel_text[], kit_device_text[]; /* kernel.h and device.c
 static struct {
     CUdevice device;
     CUcontext context;
-    CUstream stream;
     CUmodule module;
     CUfunction fill, compare;
     CUdeviceptr result; /* of compare: two u64 */
@@ -38,11 +38,6 @@ static struct {
     char source[DP_SHA256_HEX], image[DP_SHA256_HEX]; /* of the kernels, as text and as compiled */
     bool is_ptx;
 } cuda;
-
-CUstream kit_cuda_stream(void)
-{
-    return cuda.stream;
-}
 
 int kit_cuda_set_threads(int threads)
 {
@@ -74,8 +69,7 @@ int kit_cuda_needs(const char *library, int major, int minor)
 /* The first name of a library that is there and too new for the driver, or NULL. */
 static const struct kit_cuda_soname *too_new(const struct kit_cuda_soname *sonames)
 {
-    const char *const stack = getenv("DETPROBE_STACK");
-    for (int i = 0; sonames[i].name && !(stack && *stack); i++) {
+    for (int i = 0; sonames[i].name; i++) {
         if (sonames[i].driver_major > kit_driver.version / 1000 &&
             dlopen(sonames[i].name, RTLD_LAZY | RTLD_LOCAL)) {
             return &sonames[i];
@@ -138,9 +132,7 @@ static int open_context(void)
     }
     rc = kit_driver_check(result, "cuDevicePrimaryCtxRetain");
     rc = rc ? rc : kit_driver_check(kit_driver.cuCtxSetCurrent(cuda.context), "cuCtxSetCurrent");
-    rc = rc ? rc
-            : kit_driver_check(kit_driver.cuStreamCreate(&cuda.stream, CU_STREAM_NON_BLOCKING),
-                               "cuStreamCreate");
+    rc = rc ? rc : kit_lanes_open();
     return rc ? rc : kit_driver_check(kit_driver.cuMemAlloc_v2(&cuda.result, 2 * sizeof(u64)), "cuMemAlloc");
 }
 
@@ -203,7 +195,7 @@ int kit_cuda_launch_on(CUstream stream, CUfunction kernel, int blocks, int threa
 
 int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args)
 {
-    return kit_cuda_launch_on(cuda.stream, kernel, blocks, threads, args);
+    return kit_cuda_launch_on(kit_cuda_stream(), kernel, blocks, threads, args);
 }
 
 int kit_cuda_blocks(int64_t items, int threads)
@@ -221,7 +213,8 @@ static CUdeviceptr at(const void *memory)
 
 int kit_cuda_zero(void *to, size_t bytes)
 {
-    return kit_driver_check(kit_driver.cuMemsetD8Async(at(to), 0, bytes, cuda.stream), "cuMemsetD8Async");
+    return kit_driver_check(kit_driver.cuMemsetD8Async(at(to), 0, bytes, kit_cuda_stream()),
+                            "cuMemsetD8Async");
 }
 
 /* --- the backend --- */
@@ -246,26 +239,26 @@ static void cuda_release(void *memory)
 
 static int cuda_sync(void)
 {
-    return kit_driver_check(kit_driver.cuStreamSynchronize(cuda.stream), "waiting for the device");
+    return kit_driver_check(kit_driver.cuStreamSynchronize(kit_cuda_stream()), "waiting for the device");
 }
 
 static int cuda_upload(void *to, const void *host, size_t bytes)
 {
-    const int rc = kit_driver_check(kit_driver.cuMemcpyHtoDAsync_v2(at(to), host, bytes, cuda.stream),
+    const int rc = kit_driver_check(kit_driver.cuMemcpyHtoDAsync_v2(at(to), host, bytes, kit_cuda_stream()),
                                     "copying to the device");
     return rc ? rc : cuda_sync(); /* the host's buffer is used again */
 }
 
 static int cuda_download(void *host, const void *from, size_t bytes)
 {
-    const int rc = kit_driver_check(kit_driver.cuMemcpyDtoHAsync_v2(host, at(from), bytes, cuda.stream),
+    const int rc = kit_driver_check(kit_driver.cuMemcpyDtoHAsync_v2(host, at(from), bytes, kit_cuda_stream()),
                                     "copying from the device");
     return rc ? rc : cuda_sync();
 }
 
 static int cuda_copy(void *to, const void *from, size_t bytes)
 {
-    return kit_driver_check(kit_driver.cuMemcpyDtoDAsync_v2(at(to), at(from), bytes, cuda.stream),
+    return kit_driver_check(kit_driver.cuMemcpyDtoDAsync_v2(at(to), at(from), bytes, kit_cuda_stream()),
                             "copying on the device");
 }
 
@@ -273,8 +266,9 @@ static int cuda_fill(void *to, const struct kit_pattern *pattern, size_t bytes)
 {
     struct kit_fill_args args = {.to = to, .size = (i32)pattern->size};
     if (pattern->size == 1) {
-        return kit_driver_check(kit_driver.cuMemsetD8Async(at(to), pattern->bytes[0], bytes, cuda.stream),
-                                "cuMemsetD8Async");
+        return kit_driver_check(
+            kit_driver.cuMemsetD8Async(at(to), pattern->bytes[0], bytes, kit_cuda_stream()),
+            "cuMemsetD8Async");
     }
     if (at(to) % pattern->size || bytes % pattern->size) {
         return kit_fail("bad fill: %zu bytes of a pattern of %zu", bytes, pattern->size);
@@ -295,7 +289,7 @@ static int cuda_compare(const void *a, const void *b, size_t bytes, uint64_t *re
     int rc = kit_cuda_zero(args.result, sizeof(u64));
     rc = rc ? rc
             : kit_driver_check(
-                  kit_driver.cuMemsetD8Async(cuda.result + sizeof(u64), 0xff, sizeof(u64), cuda.stream),
+                  kit_driver.cuMemsetD8Async(cuda.result + sizeof(u64), 0xff, sizeof(u64), kit_cuda_stream()),
                   "cuMemsetD8Async");
     rc = rc ? rc
             : kit_cuda_launch(cuda.compare, kit_cuda_blocks((int64_t)(bytes + 15) / 16, THREADS), THREADS,
@@ -360,4 +354,5 @@ const struct kit_backend kit_cuda = {
     .traced = kit_cupti_end,
 #endif
     .busy = kit_occupy_busy,
+    .at_once = kit_lanes_at_once,
 };

@@ -22,7 +22,13 @@ int kit_cuda_libraries(struct kit_library *ret, int max);
 /* There is no thread count to set: for kit_program.set_threads. */
 int kit_cuda_set_threads(int threads);
 
+/* The stream on which a run enqueues. On axis concurrency it is another one for each lane. */
 CUstream kit_cuda_stream(void);
+/* Which of the lanes that is; 0 everywhere else. */
+int kit_cuda_lane(void);
+/* For a library that is told its stream beforehand: `follower` is called when the stream has become another.
+ */
+void kit_cuda_follow(int (*follower)(void));
 /* Major and minor as one number: 90 for 9.0. */
 int kit_cuda_capability(void);
 int kit_cuda_sm_count(void);

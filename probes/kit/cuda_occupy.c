@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work beside the measured operation. It takes half of the multiprocessors, so that a kernel that needs a
- * whole one is not kept waiting, and is made anew before it reaches its limit. That it began, and is still
- * there, is looked at before each run: where launches wait for their kernels there is no work beside another.
+ * Work beside the measured operation, and a gate before it. Work takes half of the multiprocessors, so that a
+ * kernel that needs a whole one is not kept waiting, and is made anew before it reaches its limit. That it
+ * began, and is still there, is looked at before each run: where launches wait for their kernels there is no
+ * work beside another.
  */
 #include "probes/kit/cuda_occupy.h"
 
@@ -24,12 +25,14 @@
 
 static struct {
     CUstream stream;
+    CUevent gate; /* after the kernel */
     CUfunction kernel;
     volatile struct kit_occupy_flags *flags; /* as the host sees them */
     CUdeviceptr device_flags;
     CUdeviceptr memory;
     int64_t bytes;
-    enum kit_busy work; /* what was launched last; KIT_IDLE: nothing since the last end */
+    bool launched;      /* and not waited for since */
+    enum kit_busy work; /* of axis busy; KIT_IDLE: none, or the gate */
     int64_t since;
 } beside;
 
@@ -43,6 +46,9 @@ static int open_once(void)
     rc = rc ? rc
             : kit_driver_check(kit_driver.cuStreamCreate(&beside.stream, CU_STREAM_NON_BLOCKING),
                                "cuStreamCreate");
+    rc = rc ? rc
+            : kit_driver_check(kit_driver.cuEventCreate(&beside.gate, CU_EVENT_DISABLE_TIMING),
+                               "cuEventCreate");
     rc = rc ? rc
             : kit_driver_check(
                   kit_driver.cuMemHostAlloc(&flags, sizeof(*beside.flags), CU_MEMHOSTALLOC_DEVICEMAP),
@@ -62,9 +68,10 @@ static int blocks(void)
 /* Ends what is under way and waits for it. */
 static int stop(void)
 {
-    if (beside.work == KIT_IDLE) {
+    if (!beside.launched) {
         return KIT_OK;
     }
+    beside.launched = false;
     beside.work = KIT_IDLE;
     beside.flags->end = 1;
     return kit_driver_check(kit_driver.cuStreamSynchronize(beside.stream), "waiting for other work");
@@ -84,18 +91,27 @@ static int take_memory(enum kit_busy work)
                         : kit_skip("memory", "no device memory for other work");
 }
 
-static int launch(enum kit_busy work)
+/* `quads` to stream through, 0: arithmetic; without memory it only waits. */
+static int launch(int count, int threads, CUdeviceptr memory, int64_t quads)
 {
     const struct kit_occupy_args args = {
         .flags = (volatile struct kit_occupy_flags *)(uintptr_t)beside.device_flags,
-        .memory = (struct kit_quad *)(uintptr_t)beside.memory,
-        .quads = work == KIT_BUSY_MEMORY ? (i64)(beside.bytes / (int64_t)sizeof(struct kit_quad)) : 0,
+        .memory = (struct kit_quad *)(uintptr_t)memory,
+        .quads = (i64)quads,
         .limit_ns = (u64)LIMIT_NS};
     beside.flags->end = 0;
     beside.flags->under_way = 0;
-    const int rc = kit_cuda_launch_on(beside.stream, beside.kernel, blocks(), THREADS, &args);
-    beside.work = rc ? KIT_IDLE : work;
+    const int rc = kit_cuda_launch_on(beside.stream, beside.kernel, count, threads, &args);
+    beside.launched = !rc;
     beside.since = dp_now_ns();
+    return rc;
+}
+
+static int launch_work(enum kit_busy work)
+{
+    const int64_t quads = work == KIT_BUSY_MEMORY ? beside.bytes / (int64_t)sizeof(struct kit_quad) : 0;
+    const int rc = launch(blocks(), THREADS, beside.memory, quads);
+    beside.work = rc ? KIT_IDLE : work;
     return rc;
 }
 
@@ -140,6 +156,25 @@ int kit_occupy_busy(enum kit_busy work)
     int rc = open_once();
     rc = rc ? rc : stop();
     rc = rc ? rc : take_memory(work);
-    rc = rc ? rc : launch(work);
+    rc = rc ? rc : launch_work(work);
     return rc ? rc : await_start();
+}
+
+int kit_occupy_close_gate(void)
+{
+    int rc = open_once();
+    rc = rc ? rc : stop();
+    rc = rc ? rc : launch(1, 1, 0, 0);
+    return rc ? rc : kit_driver_check(kit_driver.cuEventRecord(beside.gate, beside.stream), "cuEventRecord");
+}
+
+int kit_occupy_wait_behind_gate(CUstream stream)
+{
+    return kit_driver_check(kit_driver.cuStreamWaitEvent(stream, beside.gate, 0), "cuStreamWaitEvent");
+}
+
+int kit_occupy_open_gate(bool *ret_held)
+{
+    *ret_held = kit_driver.cuStreamQuery(beside.stream) == CUDA_ERROR_NOT_READY;
+    return stop();
 }

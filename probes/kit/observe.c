@@ -17,6 +17,7 @@
 #include "suite/base/clock.h"
 #include "suite/base/text.h"
 
+#define FIRST_ROUNDS 4   /* after which it is looked whether any was made at once */
 #define MAX_EXPLAINED 16 /* distinct outputs whose distance from the first is measured */
 
 /* What is kept of one output operand. */
@@ -37,6 +38,7 @@ struct observation {
     const struct kit_request *request;
     struct watched outputs[KIT_MAX_OPERANDS];
     int count;
+    int rounds, at_once; /* of runs at once: made, and seen to be so */
     int64_t first_ns, min_ns, total_ns;
 };
 
@@ -131,7 +133,8 @@ static int take_first(struct observation *o, struct watched *output)
     void *const first = operands->first[output->index];
     size_t length;
     bool is_new;
-    if (operands->backend->copy(first, operands->work[output->index].data, operands->bytes[output->index]) ||
+    if (operands->backend->copy(first, operands->lane[0].work[output->index].data,
+                                operands->bytes[output->index]) ||
         gather(o, output, first, operands->dense, &length)) {
         return KIT_FAILED;
     }
@@ -149,12 +152,12 @@ static int check_outside(struct observation *o, struct watched *output, const vo
 }
 
 /* A later output whose native bytes are not the first's. */
-static int take_different(struct observation *o, struct watched *output, int run)
+static int take_different(struct observation *o, struct watched *output, const void *native, int run)
 {
     struct kit_operands *const operands = o->operands;
     size_t length;
     bool is_new;
-    if (gather(o, output, operands->work[output->index].data, operands->dense, &length)) {
+    if (gather(o, output, native, operands->dense, &length)) {
         return KIT_FAILED;
     }
     kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
@@ -167,25 +170,26 @@ static int take_different(struct observation *o, struct watched *output, int run
                     &difference);
         kit_difference_merge(&output->tally.worst, &difference);
     }
-    return check_outside(o, output, operands->work[output->index].data);
+    return check_outside(o, output, native);
 }
 
-static int take_outputs(struct observation *o, int run)
+/* What run number `run` left in the buffers of its lane; run 0 is of lane 0. */
+static int take_outputs(struct observation *o, int lane, int run)
 {
     struct kit_operands *const operands = o->operands;
     for (int i = 0; i < o->count; i++) {
         struct watched *const output = &o->outputs[i];
         const int index = output->index;
+        const void *const native = operands->lane[lane].work[index].data;
         int rc;
         if (run == 0) {
             rc = take_first(o, output);
         } else {
-            rc = operands->backend->differs(operands->work[index].data, operands->first[index],
-                                            operands->bytes[index]);
+            rc = operands->backend->differs(native, operands->first[index], operands->bytes[index]);
             if (rc == 0) {
                 kit_tally_same(&output->tally);
             } else {
-                rc = rc < 0 ? rc : take_different(o, output, run);
+                rc = rc < 0 ? rc : take_different(o, output, native, run);
             }
         }
         if (rc) {
@@ -198,7 +202,7 @@ static int take_outputs(struct observation *o, int run)
 static int run_once(struct observation *o, const struct kit_pattern *pattern, int64_t *ret_ns)
 {
     struct kit_buffers buffers;
-    kit_operands_buffers(o->operands, &buffers);
+    kit_operands_buffers(o->operands, 0, &buffers);
     int rc = kit_operands_restore(o->operands, pattern);
     if (rc) {
         return rc;
@@ -214,20 +218,74 @@ static int run_once(struct observation *o, const struct kit_pattern *pattern, in
     return rc;
 }
 
+struct round {
+    struct observation *o;
+    struct kit_buffers buffers[KIT_MAX_LANES];
+};
+
+static int run_lane(void *context, int lane)
+{
+    const struct round *round = context;
+    return round->o->operands->op->run(round->o->call, &round->buffers[lane]);
+}
+
+/* Axis concurrency: one run on each of so many lanes. */
+static int run_at_once(struct observation *o, int lanes, int64_t *ret_ns)
+{
+    struct kit_operands *const operands = o->operands;
+    struct round round = {.o = o};
+    bool at_once = false;
+    for (int lane = 0; lane < lanes; lane++) {
+        kit_operands_buffers(operands, lane, &round.buffers[lane]);
+    }
+    int rc = kit_operands_restore(operands, &o->request->setting.pattern);
+    if (rc) {
+        return rc;
+    }
+    const int64_t start = dp_now_ns();
+    rc = operands->backend->at_once(lanes, run_lane, &round, &at_once);
+    *ret_ns = (dp_now_ns() - start) / lanes;
+    o->rounds++;
+    o->at_once += at_once;
+    return rc;
+}
+
+static void take_time(struct observation *o, int run, int64_t ns)
+{
+    o->first_ns = run == 0 ? ns : o->first_ns;
+    o->min_ns = run == 0 || ns < o->min_ns ? ns : o->min_ns;
+    o->total_ns += run == 0 && o->request->runs > 1 ? 0 : ns;
+}
+
+/* Runs that were one after the other say nothing of runs at once. */
+static int check_at_once(const struct observation *o)
+{
+    return 2 * o->at_once < o->rounds
+               ? kit_skip("unsupported", "runs that were to happen at once did so in %d of %d rounds",
+                          o->at_once, o->rounds)
+               : KIT_OK;
+}
+
 static int run_all(struct observation *o)
 {
-    for (int run = 0; run < o->request->runs; run++) {
+    const int runs = o->request->runs, wanted = o->request->setting.lanes;
+    int lanes = 1;
+    for (int run = 0; run < runs; run += lanes) {
         int64_t ns = 0;
-        int rc = run_once(o, &o->request->setting.pattern, &ns);
-        rc = rc ? rc : take_outputs(o, run);
+        lanes = !wanted ? 1 : wanted < runs - run ? wanted : runs - run;
+        int rc = wanted ? run_at_once(o, lanes, &ns) : run_once(o, &o->request->setting.pattern, &ns);
+        for (int lane = 0; lane < lanes && !rc; lane++) {
+            rc = take_outputs(o, lane, run + lane);
+            take_time(o, run + lane, ns);
+        }
+        if (!rc && o->rounds == FIRST_ROUNDS && o->at_once == 0) {
+            rc = check_at_once(o); /* each may have waited for its gate's limit */
+        }
         if (rc) {
             return rc;
         }
-        o->first_ns = run == 0 ? ns : o->first_ns;
-        o->min_ns = run == 0 || ns < o->min_ns ? ns : o->min_ns;
-        o->total_ns += run == 0 && o->request->runs > 1 ? 0 : ns;
     }
-    return KIT_OK;
+    return check_at_once(o);
 }
 
 /* Also after a failure, whose text is kept. */
@@ -284,8 +342,8 @@ static int check_written(struct observation *o)
         rc = kit_operands_unpack(operands, o->call, output->index, operands->first[output->index],
                                  operands->dense);
         rc = rc ? rc
-                : kit_operands_unpack(operands, o->call, output->index, operands->work[output->index].data,
-                                      operands->dense_other);
+                : kit_operands_unpack(operands, o->call, output->index,
+                                      operands->lane[0].work[output->index].data, operands->dense_other);
         output->unwritten = rc ? 0
                                : kit_check_unwritten(operand, output->written, operands->dense, pattern,
                                                      operands->dense_other, &other);
@@ -411,7 +469,7 @@ json_t *kit_observe_kernels(struct kit_operands *operands, struct kit_call *call
 {
     struct kit_buffers buffers;
     const struct kit_backend *const backend = operands->backend;
-    kit_operands_buffers(operands, &buffers);
+    kit_operands_buffers(operands, 0, &buffers);
     if (!backend->trace || kit_operands_restore(operands, &request->setting.pattern) || backend->sync() ||
         !backend->trace()) {
         return NULL;

@@ -43,9 +43,11 @@ static size_t largest_native(const struct kit_shape *shape, const struct kit_pre
     return most;
 }
 
-int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared)
+int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes)
 {
-    size_t need = 2 * largest_output(shape) + prepared->workspace_bytes + largest_native(shape, prepared);
+    const size_t spare = (size_t)lanes - 1; /* lanes beside the first */
+    size_t need = 2 * largest_output(shape) + largest_native(shape, prepared);
+    need += (size_t)lanes * prepared->workspace_bytes;
     for (int i = 0; i < shape->count; i++) {
         const struct kit_operand *operand = &shape->operand[i];
         const size_t bytes = native_bytes(shape, prepared, i);
@@ -53,6 +55,7 @@ int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepar
         need += kit_is_input(operand) ? bytes + kit_dense_bytes(operand) : 0;
         /* first output, and a byte per element that says whether it is digested */
         need += kit_is_output(operand) ? bytes + (size_t)kit_elements(operand) : 0;
+        need += kit_is_output(operand) ? spare * (bytes + 2 * GUARD_BYTES) : 0;
     }
     return (int64_t)need;
 }
@@ -78,9 +81,16 @@ static int alloc_one(struct kit_operands *operands, int index)
     const struct kit_backend *backend = operands->backend;
     const struct kit_operand *operand = &operands->shape.operand[index];
     const size_t bytes = operands->bytes[index];
-    const int rc = block_alloc(backend, &operands->work[index], bytes, operand->align ? operand->align : 64);
-    if (rc) {
-        return rc;
+    for (int lane = 0; lane < operands->lanes; lane++) {
+        struct kit_block *const work = &operands->lane[lane].work[index];
+        if (lane > 0 && !kit_is_output(operand)) {
+            work->data = operands->lane[0].work[index].data; /* shared, so it has no base */
+            continue;
+        }
+        const int rc = block_alloc(backend, work, bytes, operand->align ? operand->align : 64);
+        if (rc) {
+            return rc;
+        }
     }
     if (kit_is_input(operand)) {
         operands->pristine[index] = backend->alloc(bytes, 64);
@@ -107,19 +117,23 @@ static int alloc_scratch(struct kit_operands *operands, const struct kit_prepare
     if (!operands->dense || !operands->dense_other || !operands->host) {
         return kit_skip("memory", "cannot allocate %zu bytes to look at an output", 2 * dense);
     }
-    return prepared->workspace_bytes ? block_alloc(operands->backend, &operands->workspace,
-                                                   prepared->workspace_bytes, WORKSPACE_ALIGN)
-                                     : KIT_OK;
+    int rc = KIT_OK;
+    for (int lane = 0; lane < operands->lanes && prepared->workspace_bytes && !rc; lane++) {
+        rc = block_alloc(operands->backend, &operands->lane[lane].workspace, prepared->workspace_bytes,
+                         WORKSPACE_ALIGN);
+    }
+    return rc;
 }
 
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
-                       const struct kit_shape *shape, const struct kit_prepared *prepared)
+                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes)
 {
     memset(operands, 0, sizeof(*operands));
     operands->backend = backend;
     operands->op = op;
     operands->shape = *shape;
-    const int64_t need = kit_operands_need(shape, prepared) + RESERVE;
+    operands->lanes = lanes;
+    const int64_t need = kit_operands_need(shape, prepared, lanes) + RESERVE;
     if (need > backend->available()) { /* how much there is moves, and the text stands in the report's body */
         return kit_skip("memory", "needs %lld MiB of memory, more than is left", (long long)(need >> 20));
     }
@@ -142,13 +156,17 @@ void kit_operands_free(struct kit_operands *operands)
     if (!operands->backend) {
         return;
     }
+    for (int lane = 0; lane < operands->lanes; lane++) {
+        for (int i = 0; i < operands->shape.count; i++) {
+            operands->backend->release(operands->lane[lane].work[i].base);
+        }
+        operands->backend->release(operands->lane[lane].workspace.base);
+    }
     for (int i = 0; i < operands->shape.count; i++) {
-        operands->backend->release(operands->work[i].base);
         operands->backend->release(operands->pristine[i]);
         operands->backend->release(operands->first[i]);
         kit_cpu.release(operands->logical[i]);
     }
-    operands->backend->release(operands->workspace.base);
     kit_cpu.release(operands->dense);
     kit_cpu.release(operands->dense_other);
     kit_cpu.release(operands->host);
@@ -176,7 +194,7 @@ static int pack_one(struct kit_operands *operands, struct kit_call *call, int in
         }
         rc = rc ? rc : backend->upload(operands->pristine[index], operands->host, bytes);
     }
-    return rc ? rc : backend->copy(operands->work[index].data, operands->pristine[index], bytes);
+    return rc ? rc : backend->copy(operands->lane[0].work[index].data, operands->pristine[index], bytes);
 }
 
 int kit_operands_pack(struct kit_operands *operands, struct kit_call *call)
@@ -205,13 +223,14 @@ struct kit_pattern kit_pattern_for(const struct kit_pattern *pattern, enum kit_d
     return result;
 }
 
-int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern)
+static int restore_lane(struct kit_operands *operands, const struct kit_lane *lane,
+                        const struct kit_pattern *pattern)
 {
     const struct kit_backend *backend = operands->backend;
     int rc = KIT_OK;
     for (int i = 0; i < operands->shape.count && !rc; i++) {
         const struct kit_operand *operand = &operands->shape.operand[i];
-        void *const data = operands->work[i].data;
+        void *const data = lane->work[i].data;
         if (operand->role == KIT_INOUT) {
             rc = backend->copy(data, operands->pristine[i], operands->bytes[i]);
         } else if (operand->role == KIT_OUT) {
@@ -219,20 +238,29 @@ int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern
             rc = backend->fill(data, &own, operands->bytes[i]);
         }
     }
-    if (!rc && operands->workspace.base) {
+    if (!rc && lane->workspace.base) {
         const struct kit_pattern own = kit_pattern_for(pattern, KIT_F32);
-        rc = backend->fill(operands->workspace.data, &own, operands->workspace.bytes);
+        rc = backend->fill(lane->workspace.data, &own, lane->workspace.bytes);
     }
-    return rc ? rc : backend->sync();
+    return rc;
 }
 
-void kit_operands_buffers(const struct kit_operands *operands, struct kit_buffers *ret)
+int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern)
+{
+    int rc = KIT_OK;
+    for (int lane = 0; lane < operands->lanes && !rc; lane++) {
+        rc = restore_lane(operands, &operands->lane[lane], pattern);
+    }
+    return rc ? rc : operands->backend->sync();
+}
+
+void kit_operands_buffers(const struct kit_operands *operands, int lane, struct kit_buffers *ret)
 {
     memset(ret, 0, sizeof(*ret));
     for (int i = 0; i < operands->shape.count; i++) {
-        ret->data[i] = operands->work[i].data;
+        ret->data[i] = operands->lane[lane].work[i].data;
     }
-    ret->workspace = operands->workspace.data;
+    ret->workspace = operands->lane[lane].workspace.data;
 }
 
 static int band_intact(const struct kit_backend *backend, const uint8_t *band)
@@ -254,14 +282,25 @@ static int block_intact(const struct kit_backend *backend, const struct kit_bloc
     return front == 1 ? band_intact(backend, block->data + block->bytes) : front;
 }
 
+static int lane_intact(const struct kit_operands *operands, const struct kit_lane *lane)
+{
+    int intact = block_intact(operands->backend, &lane->workspace);
+    for (int i = 0; i < operands->shape.count && intact == 1; i++) {
+        intact = block_intact(operands->backend, &lane->work[i]);
+    }
+    return intact;
+}
+
 int kit_operands_intact(struct kit_operands *operands)
 {
-    int intact = block_intact(operands->backend, &operands->workspace);
+    int intact = 1;
+    for (int lane = 0; lane < operands->lanes && intact == 1; lane++) {
+        intact = lane_intact(operands, &operands->lane[lane]);
+    }
     for (int i = 0; i < operands->shape.count && intact == 1; i++) {
-        intact = block_intact(operands->backend, &operands->work[i]);
-        if (intact == 1 && operands->shape.operand[i].role == KIT_IN) {
-            const int differs =
-                operands->backend->differs(operands->work[i].data, operands->pristine[i], operands->bytes[i]);
+        if (operands->shape.operand[i].role == KIT_IN) {
+            const int differs = operands->backend->differs(operands->lane[0].work[i].data,
+                                                           operands->pristine[i], operands->bytes[i]);
             intact = differs < 0 ? differs : !differs;
         }
     }

@@ -16,13 +16,19 @@ struct kit_block {
     size_t bytes;
 };
 
+/* What one of several runs at once has for itself. */
+struct kit_lane {
+    struct kit_block work[KIT_MAX_OPERANDS]; /* what run gets; inputs are those of lane 0 */
+    struct kit_block workspace;
+};
+
 struct kit_operands {
     const struct kit_backend *backend;
     const struct op *op;
     struct kit_shape shape;
-    size_t bytes[KIT_MAX_OPERANDS];          /* native */
-    struct kit_block work[KIT_MAX_OPERANDS]; /* what run gets */
-    struct kit_block workspace;
+    size_t bytes[KIT_MAX_OPERANDS]; /* native */
+    struct kit_lane lane[KIT_MAX_LANES];
+    int lanes;                        /* 1 unless several runs are made at once */
     void *pristine[KIT_MAX_OPERANDS]; /* native content of in and inout operands before a run */
     void *first[KIT_MAX_OPERANDS];    /* native content of out and inout after the first run */
     void *logical[KIT_MAX_OPERANDS];  /* host, dense, of in and inout operands */
@@ -32,17 +38,17 @@ struct kit_operands {
 };
 
 /* Bytes that allocation will take. */
-int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared);
+int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes);
 /* KIT_SKIPPED with reason memory when there is not enough. On failure nothing is kept. */
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
-                       const struct kit_shape *shape, const struct kit_prepared *prepared);
+                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes);
 void kit_operands_free(struct kit_operands *operands);
 
 /* Brings the logical inputs into native layout and into the work buffers. */
 int kit_operands_pack(struct kit_operands *operands, struct kit_call *call);
 /* Before a run: inout from pristine, out and workspace filled with the pattern of their dtype. */
 int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern);
-void kit_operands_buffers(const struct kit_operands *operands, struct kit_buffers *ret);
+void kit_operands_buffers(const struct kit_operands *operands, int lane, struct kit_buffers *ret);
 /* 1: guard bands and inputs are as they were; 0: not; negative: failure. */
 int kit_operands_intact(struct kit_operands *operands);
 /* 1: elements of output `index` outside `mask` (NULL: none are outside) and padding of strides in the native

@@ -18,7 +18,7 @@ static int compare_on_host(struct kit_operands *operands, int index, uint64_t *r
     uint8_t *const other = kit_cpu.alloc(bytes, 64);
     const uint8_t *const one = operands->host;
     int rc = other ? KIT_OK : kit_skip("memory", "cannot allocate %zu bytes to look at an output", bytes);
-    rc = rc ? rc : backend->download(operands->host, operands->work[index].data, bytes);
+    rc = rc ? rc : backend->download(operands->host, operands->lane[0].work[index].data, bytes);
     rc = rc ? rc : backend->download(other, operands->first[index], bytes);
     *ret_count = 0;
     *ret_first = UINT64_MAX;
@@ -44,7 +44,7 @@ static int expect(struct kit_operands *operands, int index, uint64_t count, uint
 {
     const struct kit_backend *backend = operands->backend;
     uint64_t seen_count, seen_first;
-    const int rc = backend->compare(operands->work[index].data, operands->first[index],
+    const int rc = backend->compare(operands->lane[0].work[index].data, operands->first[index],
                                     operands->bytes[index], &seen_count, &seen_first);
     if (!rc && (seen_count != count || (count && seen_first != first))) {
         return kit_fail(
@@ -63,7 +63,7 @@ static int prove_one(struct kit_operands *operands, int index)
     const size_t inside = (size_t)((bytes * UINT64_C(0x9e3779b9)) >> 13) % bytes;
     const size_t places[] = {0, inside, bytes - 1};
     uint8_t *const first = operands->first[index];
-    int rc = backend->copy(first, operands->work[index].data, bytes);
+    int rc = backend->copy(first, operands->lane[0].work[index].data, bytes);
     rc = rc ? rc : expect(operands, index, 0, 0);
     for (int i = 0; i < 3 && !rc; i++) {
         uint64_t count, at;

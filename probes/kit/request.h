@@ -19,6 +19,7 @@ struct kit_setting {
     int algorithm;              /* 0: as the case says; i + 1: the i-th of the op's choices */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
     enum kit_busy busy;
+    int lanes; /* runs at once; 0: one after the other */
 };
 
 struct kit_request {

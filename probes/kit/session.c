@@ -154,18 +154,22 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
         return rc;
     }
     memset(&session->prepared, 0, sizeof(session->prepared));
-    const int64_t least = kit_operands_need(&session->shape, &session->prepared);
+    const int lanes = request->setting.lanes ? request->setting.lanes : 1;
+    const int64_t least = kit_operands_need(&session->shape, &session->prepared, lanes);
     if (least > session->backend->available()) {
         return kit_skip("memory", "needs at least %lld MiB of memory", (long long)(least >> 20));
     }
     session->choice = choice ? dp_strdup(choice) : NULL;
-    session->call = (struct kit_call){
-        .params = &session->params, .shape = &session->shape, .choice = session->choice, .threads = threads};
+    session->call = (struct kit_call){.params = &session->params,
+                                      .shape = &session->shape,
+                                      .choice = session->choice,
+                                      .threads = threads,
+                                      .lanes = lanes};
     session->op = op; /* from here on release is due */
     rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;
     rc = rc ? rc
             : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
-                                 &session->prepared);
+                                 &session->prepared, lanes);
     return rc ? rc : kit_prove_compare(&session->operands);
 }
 
@@ -180,8 +184,8 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
         return rc;
     }
     char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
-    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d", op->name, text, choice ? choice : "", threads,
-                                request->setting.perturb);
+    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
+                                request->setting.perturb, request->setting.lanes);
     free(text);
     if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
         free(key);
@@ -229,7 +233,8 @@ static bool is_base(const struct kit_setting *setting)
 {
     static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
     return !setting->threads && !setting->batch && !setting->perturb && setting->busy == KIT_IDLE &&
-           setting->pattern.size == base.size && setting->pattern.bytes[0] == base.bytes[0];
+           !setting->lanes && setting->pattern.size == base.size &&
+           setting->pattern.bytes[0] == base.bytes[0];
 }
 
 /* At the base setting, once for what is prepared: the library chooses its kernels by shapes, not by values.
@@ -272,9 +277,10 @@ static void add_facts(struct kit_session *session, json_t *observation)
 /* Axes that a backend may lack. */
 static int check_backend(const struct kit_backend *backend, const struct kit_setting *setting)
 {
-    return setting->busy && !backend->busy
-               ? kit_skip("unsupported", "backend '%s' does not vary axis busy", backend->name)
-               : KIT_OK;
+    const char *const axis = setting->busy && !backend->busy       ? "busy"
+                             : setting->lanes && !backend->at_once ? "concurrency"
+                                                                   : NULL;
+    return axis ? kit_skip("unsupported", "backend '%s' does not vary axis %s", backend->name, axis) : KIT_OK;
 }
 
 static int serve(struct kit_session *session, const struct kit_request *request, json_t **ret_observation)

@@ -18,7 +18,7 @@ struct kit_session {
     bool ran;            /* an operation ran in this process */
 
     const struct op *op; /* prepared; NULL: nothing is */
-    char *prepared_key;  /* op, params, choice, threads, perturb */
+    char *prepared_key;  /* op, params, choice, threads, perturb, lanes */
     char *input_key;     /* problem, seed, set, place: what the buffers hold */
     struct kit_params params;
     struct kit_shape shape;

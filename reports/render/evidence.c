@@ -183,10 +183,10 @@ static const char *way_of(const json_t *entry, const json_t *result)
         return selection ? "one process repeats its bits, a new one chose another algorithm and gives others"
                          : "one process repeats its bits, a new one gives others";
     }
-    if (strcmp(dp_json_string(json_object_get(entry, "worst"), "axis", ""), "busy") == 0) {
-        return "alone it repeats, beside other work it does not";
-    }
-    return "the base setting repeats, another setting does not";
+    const char *axis = dp_json_string(json_object_get(entry, "worst"), "axis", "");
+    return strcmp(axis, "busy") == 0          ? "alone it repeats, beside other work it does not"
+           : strcmp(axis, "concurrency") == 0 ? "one at a time it repeats, several at once do not"
+                                              : "the base setting repeats, another setting does not";
 }
 
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)

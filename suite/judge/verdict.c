@@ -165,8 +165,8 @@ static bool settle_unrun(const struct dp_view *view, struct dp_found *found)
     return true;
 }
 
-/* The failure of a new process where none of them answered: what fails whenever it starts anew does not repeat
- * its bits, it does not run. NULL: one answered, or all were skipped. */
+/* The failure of a new process where none of them answered: what fails whenever it starts anew does not
+ * repeat its bits, it does not run. NULL: one answered, or all were skipped. */
 static const struct dp_fact *failed_anew(const struct dp_view *view)
 {
     const struct dp_fact *failed = NULL;

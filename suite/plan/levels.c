@@ -14,6 +14,8 @@ static const char *const poison_quick[] = {"nan", NULL};
 static const char *const poison_all[] = {"0x5a", "nan", NULL};
 static const char *const busy_quick[] = {"compute", NULL};
 static const char *const busy_all[] = {"compute", "memory", NULL};
+static const char *const concurrency_quick[] = {"4", NULL};
+static const char *const concurrency_all[] = {"2", "4", "8", "16", NULL};
 static const char *const threads_quick[] = {"1", "2", "4", NULL};
 static const char *const threads_all[] = {"1", "2", "4", "8", NULL};
 static const char *const batch_quick[] = {"1/0", "16/15", NULL};
@@ -30,6 +32,7 @@ static const struct dp_level levels[] = {
      .side_runs = 2,
      .poison = poison_quick,
      .busy = busy_quick,
+     .concurrency = concurrency_quick,
      .threads = threads_quick,
      .batch = batch_quick},
     {.name = "default",
@@ -39,6 +42,7 @@ static const struct dp_level levels[] = {
      .case_limit_ns = 600000000,
      .poison = poison_all,
      .busy = busy_all,
+     .concurrency = concurrency_all,
      .threads = threads_all,
      .batch = batch_all},
     {.name = "deep",
@@ -48,6 +52,7 @@ static const struct dp_level levels[] = {
      .case_limit_ns = 20000000000,
      .poison = poison_all,
      .busy = busy_all,
+     .concurrency = concurrency_all,
      .threads = threads_all,
      .batch = batch_all,
      .products = true},
@@ -60,6 +65,7 @@ static const struct dp_axis axes[] = {
     {.name = "fresh", .extent = DP_EXTENT_FRESH},
     {.name = "poison", .extent = DP_EXTENT_INVARIANT},
     {.name = "busy", .extent = DP_EXTENT_FIRST, .backend = "cuda"},
+    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backend = "cuda", .at_once = true},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
@@ -70,7 +76,7 @@ static const struct dp_axis axes[] = {
 };
 
 /* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"concurrency", "align", "isa", "device"};
+static const char *const not_available[] = {"align", "isa", "device"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)
@@ -234,6 +240,8 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
         list = level->poison;
     } else if (strcmp(axis->name, "busy") == 0) {
         list = level->busy;
+    } else if (axis->at_once) {
+        list = level->concurrency;
     } else if (strncmp(axis->name, "threads", 7) == 0) {
         list = level->threads;
     } else if (strncmp(axis->name, "batch", 5) == 0) {

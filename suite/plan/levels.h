@@ -31,7 +31,7 @@ struct dp_level {
     int64_t case_limit_ns; /* what one case may cost before its seeds and runs are cut */
     int side_runs;         /* of the sets `unit` and `exact`; 0: as many as the case's runs */
     /* settings, each list ended by NULL */
-    const char *const *poison, *const *busy, *const *threads, *const *batch;
+    const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch;
     bool products; /* takes the product axes by itself */
 };
 
@@ -42,6 +42,8 @@ struct dp_axis {
     bool deep;           /* ... or at a level with products */
     const char *needs;   /* only for cases with this catalogue member; NULL: for all */
     const char *backend; /* the one whose programs vary it; others are not asked by themselves. NULL: all */
+    bool at_once; /* the setting is how many runs are made at once: so many times the runs, all of them where
+                   * the guarantee speaks of the axis, a few elsewhere, where a level with products asks */
 };
 
 /* NULL for an unknown name. */

@@ -2,6 +2,7 @@
  *
  * From level and options to the requests and the price of one case.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "suite/base/json.h"
@@ -117,20 +118,11 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-static void visit_settings(const struct scheme *scheme, const struct dp_case *item,
-                           const struct dp_axis *axis, struct dp_request request, request_visitor visit,
-                           void *context)
+static bool speaks_of(const struct dp_case *item, const char *axis)
 {
-    const char *settings[DP_SETTING_MAX];
-    size_t count = dp_axis_settings(axis, scheme->level, settings);
-    if (axis->needs && strcmp(axis->needs, "choices") == 0) {
-        count = (size_t)dp_json_int(item->json, "choices", 0);
-    }
-    request.axis = axis->name;
-    for (size_t i = 0; i < count; i++) {
-        request.setting = settings[i];
-        visit(context, &request);
-    }
+    const json_t *guarantee = json_object_get(item->json, "guarantee");
+    return dp_json_array_has(json_object_get(guarantee, "covers"), axis) ||
+           dp_json_array_has(json_object_get(guarantee, "invariant"), axis);
 }
 
 /* Whether the case takes the axis at all. */
@@ -140,8 +132,39 @@ static bool takes_axis(const struct scheme *scheme, const struct share *share, s
     if (axis == dp_plan_axes()) {
         return true;
     }
-    return share->invariant && (!axis->needs || json_object_get(share->item->json, axis->needs)) &&
-           (!axis->backend || scheme->asked[i] || strcmp(axis->backend, share->item->backend) == 0);
+    if (!share->invariant || (axis->needs && !json_object_get(share->item->json, axis->needs))) {
+        return false;
+    }
+    const bool unasked = axis->at_once && !scheme->level->products && !speaks_of(share->item, axis->name);
+    const bool other = axis->backend && strcmp(axis->backend, share->item->backend) != 0;
+    return scheme->asked[i] || (!unasked && !other);
+}
+
+/* How often one setting of the axis runs. */
+static int runs_of(const struct share *share, const struct dp_axis *axis, const char *setting)
+{
+    const bool few =
+        axis->extent == DP_EXTENT_INVARIANT || (axis->at_once && !speaks_of(share->item, axis->name));
+    const int runs = few ? INVARIANT_RUNS : share->runs;
+    return axis->at_once ? runs * atoi(setting) : runs;
+}
+
+/* Without a number of runs in the request it is the axis' own. */
+static void visit_settings(const struct scheme *scheme, const struct share *share, const struct dp_axis *axis,
+                           struct dp_request request, request_visitor visit, void *context)
+{
+    const int given = request.runs;
+    const char *settings[DP_SETTING_MAX];
+    size_t count = dp_axis_settings(axis, scheme->level, settings);
+    if (axis->needs && strcmp(axis->needs, "choices") == 0) {
+        count = (size_t)dp_json_int(share->item->json, "choices", 0);
+    }
+    request.axis = axis->name;
+    for (size_t i = 0; i < count; i++) {
+        request.setting = settings[i];
+        request.runs = given ? given : runs_of(share, axis, settings[i]);
+        visit(context, &request);
+    }
 }
 
 /* Every axis on one seed of the set that decides bits. */
@@ -155,10 +178,8 @@ static void visit_wide(const struct scheme *scheme, const struct share *share, i
             (!all_seeds && seed >= FIRST_SEEDS)) {
             continue;
         }
-        const bool few = axis->extent == DP_EXTENT_INVARIANT;
-        const struct dp_request request = {
-            .seed_index = seed, .set = "wide", .runs = few ? INVARIANT_RUNS : share->runs};
-        visit_settings(scheme, share->item, axis, request, visit, context);
+        const struct dp_request request = {.seed_index = seed, .set = "wide"};
+        visit_settings(scheme, share, axis, request, visit, context);
     }
 }
 
@@ -170,7 +191,7 @@ static void visit_side(const struct scheme *scheme, const struct share *share, r
     const int runs = scheme->level->side_runs ? smaller(scheme->level->side_runs, share->runs) : share->runs;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         const struct dp_request request = {.set = sets[i], .runs = runs};
-        visit_settings(scheme, share->item, first_axis(DP_EXTENT_FULL), request, visit, context);
+        visit_settings(scheme, share, first_axis(DP_EXTENT_FULL), request, visit, context);
     }
 }
 

@@ -311,63 +311,6 @@ static void test_repeat_fails_only_at_a_setting(void **state)
     lab_free(lab);
 }
 
-/* What the runs beside other work do is judged apart from what they do alone. */
-static void test_busy(void **state)
-{
-    struct lab *lab = lab_new();
-    const int item = lab_case(lab, ID, PROMISED);
-    lab_base(lab, item);
-    const size_t busy = lab_ask(lab, item, "busy", "compute", 0, "wide", 8, lab_obs("a8"));
-    expect(lab, 0, "repeats", "kept");
-    assert_false(names(lab_result(lab, ID), "not_measured", "busy"));
-    const char *const moves[] = {"a7 f1", "f8"}; /* some runs, or all of them with other bits than alone */
-    for (size_t i = 0; i < 2; i++) {
-        lab_set(lab, busy, lab_obs(moves[i]));
-        expect(lab, 0, "untested", "");
-        assert_int_equal(lab->judged.suspect_count, 1);
-    }
-    lab_retest(lab, 1, busy, lab_obs("a6 f2"));
-    expect(lab, 1, "varies", "broken");
-    const json_t *entry = lab_find(lab->judged.measurements, "case", ID);
-    const json_t *axes = json_object_get(entry, "axes");
-    assert_int_equal(dp_json_int(json_object_get(axes, "repeat"), "distinct", 0), 1);
-    lab_set(lab, busy, lab_skip("unsupported", "nothing runs beside another kernel here"));
-    expect(lab, 1, "repeats", "kept");
-    assert_true(names(lab_result(lab, ID), "not_measured", "busy"));
-    lab_free(lab);
-}
-
-/* An axis that acts on each run yields sensitivity only where the guarantee does not speak of it. */
-static void test_concurrency(void **state)
-{
-    static const struct {
-        const char *members, *classes, *observed, *status;
-        bool sensitive;
-    } rows[] = {
-        {PROMISED, "a7 f1", "repeats", "kept", true},
-        {PROMISED, "f8", "repeats", "kept", true},
-        {PROMISED, "a8", "repeats", "kept", false},
-        {"'guarantee': {'level': 'run_to_run', 'covers': ['repeat', 'concurrency']}", "a7 f1", "untested", "",
-         false},
-        {"'guarantee': {'level': 'run_to_run', 'covers': ['repeat', 'concurrency']}", "a8", "repeats", "kept",
-         false},
-        {"'guarantee': {'level': 'not_guaranteed', 'covers': ['repeat', 'concurrency']}", "a7 f1", "varies",
-         "allows", false},
-        {"'guarantee': {'level': 'not_guaranteed', 'covers': ['repeat', 'concurrency']}", "a8", "repeats",
-         "allows", false},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct lab *lab = lab_new();
-        const int item = lab_case(lab, ID, rows[i].members);
-        lab_base(lab, item);
-        lab_ask(lab, item, "concurrency", "4", 0, "wide", 8, lab_obs(rows[i].classes));
-        expect(lab, 0, rows[i].observed, rows[i].status);
-        assert_int_equal(names(lab_result(lab, ID), "sensitive_to", "concurrency"), rows[i].sensitive);
-        assert_false(names(lab_result(lab, ID), "not_measured", "concurrency"));
-        lab_free(lab);
-    }
-}
-
 static void test_confounded(void **state)
 {
     struct lab *lab = lab_new();
@@ -812,8 +755,6 @@ int main(void)
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_repeat_fails_only_at_a_setting),
-        cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_concurrency),
         cmocka_unit_test(test_confounded),
         cmocka_unit_test(test_invariant),
         cmocka_unit_test(test_products),

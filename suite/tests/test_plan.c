@@ -344,8 +344,9 @@ static void test_axis_errors(void **state)
         {"poison*threads", "the product 'poison*threads' is not available in this version"},
         {"threads*threads", "the product 'threads*threads' is not available in this version"},
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
-        {"zzzzzzzzzz", "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, threads, batch, "
-                       "algorithm, threads*repeat, batch*repeat, threads*batch"},
+        {"zzzzzzzzzz",
+         "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, concurrency, threads, batch, "
+         "algorithm, threads*repeat, batch*repeat, threads*batch"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *axes[] = {bad[i].axis};
@@ -547,6 +548,41 @@ static void test_axis_of_one_backend(void **state)
     dp_plan_free(&plan);
 }
 
+/* As many runs as are made at once, by themselves only where the guarantee speaks of it. */
+static void test_concurrency(void **state)
+{
+    static char cuda[] = "cuda";
+    const char *axis[] = {"concurrency"};
+    struct dp_case *silent = &cases[7], *speaks = &cases[8];
+    char *const backend = silent->backend, *const other = speaks->backend;
+    assert_string_equal(silent->id, "cpu/reduce/a");
+    silent->backend = speaks->backend = cuda;
+    json_object_set_new(speaks->json, "guarantee", json_pack("{s[s]}", "covers", "concurrency"));
+    struct dp_plan_options options = usual("default");
+    struct dp_plan plan = make(&options);
+    check_given(given(&plan, silent->id, "concurrency", NULL), 0, 0, 0);
+    const struct given all = given(&plan, speaks->id, "concurrency", "wide");
+    assert_int_equal(all.requests, 4 * 2);
+    assert_int_equal(all.least_runs, 2 * 25);
+    assert_int_equal(all.most_runs, 16 * 25);
+    dp_plan_free(&plan);
+
+    options.axes = (struct dp_strings){axis, 1};
+    options.level = "quick";
+    plan = make(&options);
+    check_given(given(&plan, silent->id, "concurrency", "wide"), 2, 2, 4 * 2);
+    check_given(given(&plan, speaks->id, "concurrency", "wide"), 2, 2, 4 * 8);
+    dp_plan_free(&plan);
+    options = usual("deep");
+    plan = make(&options);
+    assert_int_equal(given(&plan, silent->id, "concurrency", "wide").most_runs, 16 * 2);
+    assert_int_equal(given(&plan, "cpu/gemm/cheap", "concurrency", NULL).requests, 0);
+    dp_plan_free(&plan);
+    json_object_del(speaks->json, "guarantee");
+    silent->backend = backend;
+    speaks->backend = other;
+}
+
 static void test_describe(void **state)
 {
     struct dp_plan_options options = usual("quick");
@@ -627,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_controls),
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_axis_of_one_backend),
+        cmocka_unit_test(test_concurrency),
         cmocka_unit_test(test_axis_errors),
         cmocka_unit_test(test_cutting),
         cmocka_unit_test(test_budget),

@@ -49,6 +49,7 @@ struct fake {
 };
 
 static int fake_prepares, fake_releases; /* counted over the program's life */
+static int fake_lanes;                   /* of the last preparation */
 
 static int fake_read(const struct kit_params *params, struct fake *ret)
 {
@@ -104,6 +105,7 @@ static int fake_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct fake *const f = calloc(1, sizeof(*f));
     fake_prepares++;
+    fake_lanes = call->lanes;
     call->state = f;
     ret->workspace_bytes = 256;
     strcpy(ret->chosen, "fake");

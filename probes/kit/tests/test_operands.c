@@ -295,7 +295,7 @@ static void memory_that_is_short_is_told_the_same_each_time(void **state)
         .count = 1, .operand = {{.name = "c", .role = KIT_OUT, .ndim = 1, .shape = {4}, .batch_dim = -1}}};
     const struct kit_prepared prepared = {.workspace_bytes = (size_t)1 << 50};
     struct kit_operands operands;
-    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared), KIT_SKIPPED);
+    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1), KIT_SKIPPED);
     assert_string_equal(kit_outcome()->text, "needs 1073741952 MiB of memory, more than is left");
 }
 

@@ -12,6 +12,7 @@
 #include "suite/tests/emulation/sums.h"
 
 #define SMALL_SPACE ((size_t)1 << 20)
+#define MAX_STREAMS 32
 
 struct cublasContext {
     cudaStream_t stream;
@@ -20,21 +21,29 @@ struct cublasContext {
     cublasPointerMode_t pointer;
     void *workspace;
     size_t workspace_bytes;
-    size_t pool_bytes; /* of the workspaces that the library makes itself */
+    /* the workspaces that the library makes itself, which work on several streams takes in turn */
+    size_t pool_bytes, least_bytes; /* of all; of one of the smallest size */
+    int sizes, largest_count;
+    unsigned gate; /* behind which the streams below are gathered */
+    cudaStream_t streams[MAX_STREAMS];
+    int stream_count;
     int tf32_override; /* -1: the user says nothing */
 };
 
 /* --- the handle --- */
 
-/* ":SIZE:COUNT" pairs of KiB. */
-static size_t pool_of(const char *config)
+/* ":SIZE:COUNT" pairs of KiB, the largest last. */
+static void read_pool(cublasHandle_t handle, const char *config)
 {
-    size_t bytes = 0;
+    handle->least_bytes = SIZE_MAX;
     for (char *end; *config == ':'; config = end) {
-        const size_t size = strtoul(config + 1, &end, 10);
-        bytes += *end == ':' ? (size << 10) * strtoul(end + 1, &end, 10) : 0;
+        const size_t bytes = strtoul(config + 1, &end, 10) << 10;
+        const int count = *end == ':' ? (int)strtoul(end + 1, &end, 10) : 0;
+        handle->pool_bytes += bytes * (size_t)count;
+        handle->least_bytes = bytes < handle->least_bytes ? bytes : handle->least_bytes;
+        handle->largest_count = count;
+        handle->sizes++;
     }
-    return bytes;
 }
 
 /* Both variables are read when a handle is made, never again. */
@@ -49,7 +58,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     if (!*handle) {
         return CUBLAS_STATUS_ALLOC_FAILED;
     }
-    (*handle)->pool_bytes = pool_of(config ? config : ":16:8:4096:2");
+    read_pool(*handle, config ? config : ":16:8:4096:2");
     (*handle)->tf32_override = tf32 ? atoi(tf32) : -1;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -89,6 +98,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
 {
+    emulate_log("cublasSetWorkspace %p stream=%p", workspace, (void *)handle->stream);
     if ((uintptr_t)workspace % 256 || !emulate_is_device_memory(workspace, bytes)) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
@@ -152,10 +162,38 @@ static bool is_tf32(const struct product *p)
     return p->a_type == CUDA_R_32F && asked && p->handle->tf32_override != 0;
 }
 
-/* What fits into little workspace adds its pieces from the end. */
-static void order_for_space(cublasHandle_t handle, struct sum_order *order)
+/* Which of the streams that are gathered behind the gate this is for the handle; 0 without a gate. */
+static int place_of_stream(cublasHandle_t handle)
 {
-    const size_t space = handle->workspace ? handle->workspace_bytes : handle->pool_bytes;
+    int place = 0;
+    if (handle->gate != emulate_gate()) {
+        handle->gate = emulate_gate();
+        handle->stream_count = 0;
+    }
+    while (place < handle->stream_count && handle->streams[place] != handle->stream) {
+        place++;
+    }
+    if (place == handle->stream_count && place < MAX_STREAMS && handle->gate) {
+        handle->streams[handle->stream_count++] = handle->stream;
+    }
+    return handle->gate ? place : 0;
+}
+
+/* A stream that comes when the large workspaces are taken gets a small one. */
+static size_t space_of(const char *name, cublasHandle_t handle)
+{
+    if (handle->workspace) {
+        return handle->workspace_bytes;
+    }
+    const bool late = place_of_stream(handle) >= handle->largest_count;
+    return late && handle->sizes > 1 && emulate_for("streams", name) ? handle->least_bytes
+                                                                     : handle->pool_bytes;
+}
+
+/* What fits into little workspace adds its pieces from the end. */
+static void order_for_space(const char *name, cublasHandle_t handle, struct sum_order *order)
+{
+    const size_t space = space_of(name, handle);
     for (int32_t i = 0; space < SMALL_SPACE && i < order->pieces / 2; i++) {
         const int32_t kept = order->place[i];
         order->place[i] = order->place[order->pieces - 1 - i];
@@ -208,7 +246,7 @@ static cublasStatus_t run_product(const struct product *p)
     if (variant) {
         emulate_variant_order(order.place, order.pieces, variant);
     }
-    order_for_space(p->handle, &order);
+    order_for_space(p->name, p->handle, &order);
     emulate_launched_by_library(p->name);
     emulate_gather(p->a_type, p->a, p->lda, !p->trans_a, p->m, p->k, is_tf32(p), a);
     emulate_gather(p->b_type, p->b, p->ldb, p->trans_b, p->n, p->k, is_tf32(p), b);

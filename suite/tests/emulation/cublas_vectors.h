@@ -15,7 +15,8 @@ static cublasStatus_t NAME(scalar)(const char *name, cublasHandle_t handle, TYPE
     const TYPE before = *result;
     *result = value;
     emulate_harm(name, result, 1, sizeof(TYPE), &before);
-    emulate_log("%s pointer=%d atomics=%d", name, (int)handle->pointer, (int)handle->atomics);
+    emulate_log("%s pointer=%d atomics=%d stream=%p", name, (int)handle->pointer, (int)handle->atomics,
+                (void *)handle->stream);
     return emulate_for("status", name) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
@@ -23,6 +24,7 @@ cublasStatus_t NAME(dot)(cublasHandle_t handle, int n, const TYPE *x, int incx, 
                          TYPE *result)
 {
     struct sum_order order = emulate_sum_order(n, emulate_for("reorder", TEXT(NAME(dot))));
+    order_for_space(TEXT(NAME(dot)), handle, &order);
     const TYPE value = DOT_OF(x, y, n, &order);
     free(order.place);
     return NAME(scalar)(TEXT(NAME(dot)), handle, result, value);
@@ -50,12 +52,13 @@ cublasStatus_t NAME(asum)(cublasHandle_t handle, int n, const TYPE *x, int incx,
 }
 
 /* y = rows of a matrix times x, `at(i, l)` the place of an element. */
-static void NAME(rows)(const char *name, const TYPE *dense, const TYPE *x, TYPE *y, int rows, int columns,
-                       bool shuffled)
+static void NAME(rows)(const char *name, cublasHandle_t handle, const TYPE *dense, const TYPE *x, TYPE *y,
+                       int rows, int columns, bool shuffled)
 {
     const TYPE before = y[rows - 1];
     for (int i = 0; i < rows; i++) {
         struct sum_order order = emulate_sum_order(columns, shuffled);
+        order_for_space(name, handle, &order);
         y[i] = DOT_OF(dense + (int64_t)i * columns, x, columns, &order);
         free(order.place);
     }
@@ -76,8 +79,9 @@ cublasStatus_t NAME(gemv)(cublasHandle_t handle, cublasOperation_t op, int m, in
             dense[i * columns + l] = op == CUBLAS_OP_N ? a[i + l * lda] : a[l + i * lda];
         }
     }
-    NAME(rows)(TEXT(NAME(gemv)), dense, x, y, rows, columns, emulate_for("reorder", TEXT(NAME(gemv))));
-    emulate_log("%s op=%d m=%d n=%d", TEXT(NAME(gemv)), (int)op, m, n);
+    NAME(rows)
+    (TEXT(NAME(gemv)), handle, dense, x, y, rows, columns, emulate_for("reorder", TEXT(NAME(gemv))));
+    emulate_log("%s op=%d m=%d n=%d stream=%p", TEXT(NAME(gemv)), (int)op, m, n, (void *)handle->stream);
     free(dense);
     return emulate_for("status", TEXT(NAME(gemv))) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
@@ -96,7 +100,8 @@ cublasStatus_t NAME(symv)(cublasHandle_t handle, cublasFillMode_t uplo, int n, c
             dense[i * n + l] = stored ? a[i + l * lda] : a[l + i * lda];
         }
     }
-    NAME(rows)(TEXT(NAME(symv)), dense, x, y, n, n, free_order || emulate_for("reorder", TEXT(NAME(symv))));
+    NAME(rows)
+    (TEXT(NAME(symv)), handle, dense, x, y, n, n, free_order || emulate_for("reorder", TEXT(NAME(symv))));
     emulate_log("%s uplo=%d n=%d atomics=%d", TEXT(NAME(symv)), (int)uplo, n, (int)handle->atomics);
     free(dense);
     return emulate_for("status", TEXT(NAME(symv))) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;

@@ -41,7 +41,7 @@ long emulate_number(const char *word, long fallback)
     return text ? strtol(text, NULL, 10) : fallback;
 }
 
-bool (*emulate_is_busy)(void);
+const char *(*emulate_beside)(void);
 
 static bool names(const char *word, const char *name)
 {
@@ -51,9 +51,10 @@ static bool names(const char *word, const char *name)
 
 bool emulate_for(const char *word, const char *name)
 {
-    char when_busy[64];
-    snprintf(when_busy, sizeof(when_busy), "busy-%s", word);
-    return names(word, name) || (emulate_is_busy && emulate_is_busy() && names(when_busy, name));
+    char now[64];
+    const char *const beside = emulate_beside ? emulate_beside() : NULL;
+    snprintf(now, sizeof(now), "%s-%s", beside ? beside : "", word);
+    return names(word, name) || (beside && names(now, name));
 }
 
 void emulate_log(const char *format, ...)

@@ -13,12 +13,14 @@
  *   status=NAME               such a function fails
  *   tf32=forced               NVIDIA_TF32_OVERRIDE=1 lets tf32 into products that did not ask for it
  *   select=NAME               such a function takes another kernel and order in each process
+ *   streams=NAME              such a function gets less workspace on a stream beside others of its handle
  *   cupti=N                   cuptiSubscribe fails with this status
  *   workspace=NAME            such a function sums in the reverse order where the caller gave a workspace
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
  *   blind=1                   the comparison of the kit sees no difference
  *   memory=BYTES              of the device
  *   busy-WORD=NAME            any of these, as long as other work is on the device
+ *   gate-WORD=NAME            any of these, behind the gate of calls that are made at once
  *   blocking=1                a launch waits for its kernel
  *   sticky=N                  the N-th wait for the device of a process finds an illegal address
  *   devices=N  capability=N  driver=N  mode=N  mps=N
@@ -52,8 +54,11 @@ void emulate_launched_by_library(const char *name);
 void emulate_launched(const char *symbol);
 /* What CUPTI puts here while it listens. */
 extern void (*emulate_listener)(bool runtime, bool enter, const char *symbol);
-/* Other work is on the device; kept by libcuda. */
-extern bool (*emulate_is_busy)(void);
+/* What is beside a call, for words that are in force then alone: "busy", "gate" or NULL. Kept by libcuda. */
+extern const char *(*emulate_beside)(void);
+/* Which closing of the kit's gate this is, behind which work on several streams is gathered; 0: it is open.
+ */
+unsigned emulate_gate(void);
 bool emulate_is_device_memory(const void *memory, size_t bytes);
 
 /* Own kernels. */
