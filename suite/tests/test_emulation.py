@@ -77,13 +77,12 @@ class Emulated(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def detprobe(self, *arguments, injection="", emulated=True, environment=None):
+    def detprobe(self, *arguments, injection="", environment=None):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
-        if emulated:
-            variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
-            variables["DETPROBE_EMULATE"] = injection
-            variables["DETPROBE_EMULATE_LOG"] = str(self.log)
-            variables["LD_BIND_NOW"] = "1"
+        variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
+        variables["DETPROBE_EMULATE"] = injection
+        variables["DETPROBE_EMULATE_LOG"] = str(self.log)
+        variables["LD_BIND_NOW"] = "1"
         variables.update(environment or {})
         return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                               timeout=600)
@@ -485,18 +484,6 @@ class Refusals(Emulated):
 
     def test_too_old_a_device(self):
         self.skipped("capability=70", "version", "sm_70")
-
-    def test_real_libraries_without_a_driver(self):
-        try:
-            ctypes.CDLL("libcuda.so.1")
-            self.skipTest("there is a driver here")
-        except OSError:
-            pass
-        done = self.detprobe("run", "--level", "quick", "@cuda", emulated=False)
-        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
-        self.assertIn("no CUDA driver", done.stdout)
-        done = self.detprobe("run", "--level", "quick", "@cuda", "--require", "cuda", emulated=False)
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
 
 
 class Kernels(Emulated):

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real cuDNN and cuBLAS without a GPU, whole and in part, and libraries that end the process: what each costs.
+
+usage: test_real_libraries.py DETPROBE EMULATION-FOLDER [TEST...]
+The driver alone is emulated, so that programs come as far as opening and calling the libraries. NVRTC is the real
+one. Exit status 77: NVRTC, cuDNN or its headers are not here.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+SKIP = 77
+POOL = "cuda/pool/poolingbackward-max-nchw-f32-n4c16h28r3s2"
+GEMM = "cuda/gemm/sgemm-nt-128x96x777"
+ATOMICS = "cuda/atomics/atom-s32-16x4096"  # no library but NVRTC
+TIMEOUT = 300  # of a run; one takes seconds
+
+
+def without_emulation():
+    """Starts anew where the loader would find the emulated libraries, which a build system may see to."""
+    paths = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    kept = [path for path in paths if path and pathlib.Path(path).resolve() != EMULATION]
+    if kept != [path for path in paths if path]:
+        os.environ["LD_LIBRARY_PATH"] = ":".join(kept)
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
+def real_file(*names):
+    """The file that the loader finds for the first of these names."""
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            found = [line.split()[-1] for line in maps if f"/{name}" in line]
+        return pathlib.Path(found[0]).resolve() if found else None
+    return None
+
+
+without_emulation()
+CUDNN = real_file("libcudnn.so.9")
+CUBLAS = real_file("libcublas.so.13", "libcublas.so.12")
+
+
+class Real(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.driver = self.path / "driver"
+        self.driver.mkdir()
+        (self.driver / "libcuda.so.1").symlink_to(EMULATION / "libcuda.so.1")
+
+    def run_cases(self, cases, code, **environment):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables["LD_LIBRARY_PATH"] = f"{self.driver}:{variables.get('LD_LIBRARY_PATH', '')}"
+        variables.update(environment)
+        report = self.path / "report.json"
+        done = subprocess.run([DETPROBE, "run", "--level", "quick", "--axis", "repeat", "-o", report, *cases],
+                              env=variables, capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        body = json.loads(report.read_text())["body"]
+        self.assertEqual({row["name"] for row in body["controls"] if not row["behaved"]}, set())
+        self.text = " ".join(done.stdout.split())
+        return {row["case"]: row for row in body["results"]}
+
+    def missing(self, code, words, cases=(POOL,), **environment):
+        row = self.run_cases(cases, code, **environment)[POOL]
+        self.assertEqual((row["observed"], row["reason"]), ("skipped", "library_missing"), row)
+        for word in words:
+            self.assertIn(word, row["text"])
+
+
+class Half(Real):
+    """cuDNN is a front that opens its parts when it is called, and aborts where one is missing."""
+
+    def front(self):
+        folder = self.path / "half"
+        folder.mkdir()
+        shutil.copy(CUDNN, folder / "libcudnn.so.9")
+        return folder
+
+    def test_front_alone(self):
+        folder = self.front()
+        self.missing(77, [str(folder), "libcudnn_graph.so.9", "cannot open shared object file"],
+                     DETPROBE_LIB_CUDNN=str(folder / "libcudnn.so.9"))
+
+    def test_one_part_too_few(self):
+        folder = self.front()
+        (folder / "libcudnn_graph.so.9").symlink_to(CUDNN.parent / "libcudnn_graph.so.9")
+        self.missing(77, [str(folder), "libcudnn_ops.so.9"], DETPROBE_LIB_CUDNN=str(folder / "libcudnn.so.9"))
+
+    def test_part_that_was_not_written_to_its_end(self):
+        folder = self.front()
+        whole = (CUDNN.parent / "libcudnn_graph.so.9").read_bytes()
+        part, given = folder / "libcudnn_graph.so.9", {"DETPROBE_LIB_CUDNN": str(folder / "libcudnn.so.9")}
+        part.write_bytes(whole[:10])
+        self.missing(77, [str(part), "file too short"], **given)
+        part.write_bytes(whole[:1000])  # the loader itself reads beyond the end
+        rows = self.run_cases([POOL, ATOMICS], 2, **given)
+        self.assertEqual({case: row["observed"] for case, row in rows.items()}, {POOL: "error", ATOMICS: "repeats"})
+        self.assertIn("SIGBUS", self.text)
+
+    def test_parts_that_are_not_installed(self):
+        for part in ("graph", "ops"):
+            self.missing(77, [f"libcudnn_{part}.so.9"], HIDDEN=f"libcudnn_{part}.so",
+                         LD_AUDIT=str(EMULATION / "libhiding.so"))
+
+    def test_the_others_run_on(self):
+        folder = self.front()
+        self.missing(0, [], [POOL, ATOMICS], DETPROBE_LIB_CUDNN=str(folder / "libcudnn.so.9"))
+
+    def test_without_the_check_the_process_would_end(self):
+        """Else these tests prove nothing."""
+        call = f"import ctypes; ctypes.CDLL({str(CUDNN)!r}).cudnnGetVersion()"
+        variables = {**os.environ, "HIDDEN": "libcudnn_graph.so", "LD_AUDIT": str(EMULATION / "libhiding.so")}
+        done = subprocess.run([sys.executable, "-c", call], env=variables, capture_output=True, timeout=TIMEOUT)
+        self.assertLess(done.returncode, 0, "killed by a signal")
+
+
+class Whole(Real):
+    @unittest.skipUnless(CUBLAS, "no cuBLAS")
+    def test_emulated_driver(self):
+        """The CUDA runtime inside the libraries does not take it for a driver: a sentence, and nothing hangs."""
+        rows = self.run_cases([POOL, GEMM, ATOMICS], 2)
+        self.assertEqual({case: row["observed"] for case, row in rows.items()},
+                         {POOL: "error", GEMM: "error", ATOMICS: "repeats"})
+        self.assertEqual((rows[POOL]["reason"], rows[GEMM]["reason"]), ("failure", "failure"))
+        self.assertIn("cudnnCreate failed: CUDNN_STATUS_NOT_INITIALIZED", self.text)
+        self.assertIn("cublasCreate failed: ", self.text)
+
+    def test_no_driver(self):
+        try:
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("there is a driver here")
+        except OSError:
+            (self.driver / "libcuda.so.1").unlink()
+        for row in self.run_cases(["@cuda"], 77).values():
+            self.assertEqual((row["observed"], row["reason"]), ("skipped", "no_device"), row)
+        self.assertIn("no CUDA driver", self.text)
+        self.run_cases([POOL, "--require", "cuda"], 2)
+
+
+class Dying(Real):
+    """A library that ends the process costs the cases that need it."""
+
+    def dies(self, when, how, words):
+        library = EMULATION / f"libcudnn_dies_at_{when}_by_{how}.so"
+        rows = self.run_cases([POOL, ATOMICS], 2, DETPROBE_LIB_CUDNN=str(library))
+        self.assertEqual({case: row["observed"] for case, row in rows.items()}, {POOL: "error", ATOMICS: "repeats"})
+        self.assertIn(words, self.text)
+
+    def test_abort_at_load(self):
+        self.dies("load", "abort", "SIGABRT")
+
+    def test_exit_at_load(self):
+        self.dies("load", "exit", "exited with status 0 before hello")
+
+    def test_abort_at_the_first_call(self):
+        self.dies("call", "abort", "SIGABRT")
+
+    def test_exit_at_the_first_call(self):
+        self.dies("call", "exit", "exited with status 0")
+
+
+if __name__ == "__main__":
+    built = (EMULATION / "libcudnn.so.9").exists()
+    if not built or not CUDNN or not real_file("libnvrtc.so.13", "libnvrtc.so.12"):
+        print("skipped: no NVRTC, no cuDNN, or built without its headers")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
