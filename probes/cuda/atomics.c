@@ -43,6 +43,7 @@ static const struct update {
     {"atom-s64", "add_s64", NULL, KIT_S64, false, false},
     {"red-f32", "red_f32", NULL, KIT_F32, false, false},
     {"red-f64", "red_f64", NULL, KIT_F64, false, false},
+    {"red-s32", "red_s32", NULL, KIT_S32, false, false},
     {"cas-f32", "cas_f32", NULL, KIT_F32, false, false},
     {"cas-s32", "cas_s32", NULL, KIT_S32, false, false},
     {"max-f32", "max_f32", "first_4", KIT_F32, false, true},
@@ -93,23 +94,29 @@ static int update_describe(const struct kit_params *params, struct kit_shape *re
     return update_read(params, &u) ? KIT_FAILED : describe_rows(ret, u.update->dtype, u.rows, u.n);
 }
 
+static int update_blocks(const struct update_state *u)
+{
+    return kit_cuda_blocks(u->rows * u->n / (u->update->pairs ? 2 : 1), THREADS);
+}
+
 static int update_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct update_state *const u = calloc(1, sizeof(*u));
     call->state = u;
     int rc = u ? update_read(call->params, u) : kit_fail("out of memory");
     rc = rc ? rc : kit_cuda_kernel(u->update->kernel, &u->kernel);
+    ret->workspace_bytes = rc ? 0 : (size_t)(update_blocks(u) * THREADS) * sizeof(u32);
     return rc || !u->update->first ? rc : kit_cuda_kernel(u->update->first, &u->first);
 }
 
 static int update_run(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct update_state *u = call->state;
-    const struct atomics_args args = {buffers->data[VALUES], buffers->data[RESULT], u->rows, u->n};
-    const int64_t items = u->rows * u->n / (u->update->pairs ? 2 : 1);
+    const struct atomics_args args = {buffers->data[VALUES], buffers->data[RESULT], buffers->workspace,
+                                      u->rows, u->n};
     const int rc = u->first ? kit_cuda_launch(u->first, kit_cuda_blocks(u->rows, THREADS), THREADS, &args)
                             : kit_cuda_zero(args.result, (size_t)u->rows * kit_dtype_size(u->update->dtype));
-    return rc ? rc : kit_cuda_launch(u->kernel, kit_cuda_blocks(items, THREADS), THREADS, &args);
+    return rc ? rc : kit_cuda_launch(u->kernel, update_blocks(u), THREADS, &args);
 }
 
 /* Sum or selection over one row. */

@@ -6,6 +6,8 @@
 struct atomics_args {
     const void *values; /* rows x n */
     void *result;       /* rows */
+    u32 *found;         /* one per thread: how many of its updates found something other than zero. Where nobody
+                           looks at what an `atom` returns, the compiler makes it a `red` */
     i64 rows, n;
 };
 
@@ -36,11 +38,14 @@ struct block_args {
 #define ATOMIC_KERNEL(name, type, update)                                                                    \
     KERNEL(name, struct atomics_args)                                                                        \
     {                                                                                                        \
+        u32 found = 0;                                                                                       \
         FOR_EACH(i, args.rows * args.n)                                                                      \
         {                                                                                                    \
             const i64 row = i % args.rows;                                                                   \
-            update((type *)args.result + row, ((const type *)args.values)[row * args.n + i / args.rows]);    \
+            const type value = ((const type *)args.values)[row * args.n + i / args.rows];                    \
+            found += update((type *)args.result + row, value) != 0;                                          \
         }                                                                                                    \
+        args.found[(i64)block_index() * thread_count() + thread_index()] = found;                            \
     }
 ATOMIC_KERNEL(add_f32, float, atomic_add_f32)
 ATOMIC_KERNEL(add_f64, double, atomic_add_f64)
@@ -48,23 +53,36 @@ ATOMIC_KERNEL(add_f16, f16, atomic_add_f16)
 ATOMIC_KERNEL(add_bf16, bf16, atomic_add_bf16)
 ATOMIC_KERNEL(add_s32, i32, atomic_add_i32)
 ATOMIC_KERNEL(add_s64, u64, atomic_add_u64)
-ATOMIC_KERNEL(red_f32, float, reduce_add_f32)
-ATOMIC_KERNEL(red_f64, double, reduce_add_f64)
 ATOMIC_KERNEL(max_s32, i32, atomic_max_i32)
 ATOMIC_KERNEL(max_s64, i64, atomic_max_i64)
 ATOMIC_KERNEL(min_s32, i32, atomic_min_i32)
+
+#define SILENT_KERNEL(name, type, update)                                                                    \
+    KERNEL(name, struct atomics_args)                                                                        \
+    {                                                                                                        \
+        FOR_EACH(i, args.rows * args.n)                                                                      \
+        {                                                                                                    \
+            const i64 row = i % args.rows;                                                                   \
+            update((type *)args.result + row, ((const type *)args.values)[row * args.n + i / args.rows]);    \
+        }                                                                                                    \
+    }
+SILENT_KERNEL(red_f32, float, reduce_add_f32)
+SILENT_KERNEL(red_f64, double, reduce_add_f64)
+SILENT_KERNEL(red_s32, i32, reduce_add_i32)
 
 /* Two neighbouring rows at once, as one word; rows is even. */
 #define PAIR_KERNEL(name, update)                                                                            \
     KERNEL(name, struct atomics_args)                                                                        \
     {                                                                                                        \
         const u16 *values = (const u16 *)args.values;                                                        \
+        u32 found = 0;                                                                                       \
         FOR_EACH(i, args.rows / 2 * args.n)                                                                  \
         {                                                                                                    \
             const i64 pair = i % (args.rows / 2), j = i / (args.rows / 2);                                   \
             const u32 low = values[2 * pair * args.n + j], high = values[(2 * pair + 1) * args.n + j];       \
-            update((u32 *)args.result + pair, low | high << 16);                                             \
+            found += update((u32 *)args.result + pair, low | high << 16) != 0;                               \
         }                                                                                                    \
+        args.found[(i64)block_index() * thread_count() + thread_index()] = found;                            \
     }
 PAIR_KERNEL(add_f16x2, atomic_add_f16x2)
 PAIR_KERNEL(add_bf16x2, atomic_add_bf16x2)
@@ -78,7 +96,7 @@ HELPER void swap_add_f32(float *p, float v)
         seen = atomic_cas_u32((u32 *)p, before, bits_of_float(float_of_bits(before) + v));
     } while (seen != before);
 }
-ATOMIC_KERNEL(cas_f32, float, swap_add_f32)
+SILENT_KERNEL(cas_f32, float, swap_add_f32)
 
 HELPER void swap_add_s32(i32 *p, i32 v)
 {
@@ -88,7 +106,7 @@ HELPER void swap_add_s32(i32 *p, i32 v)
         seen = atomic_cas_u32((u32 *)p, before, before + (u32)v);
     } while (seen != before);
 }
-ATOMIC_KERNEL(cas_s32, i32, swap_add_s32)
+SILENT_KERNEL(cas_s32, i32, swap_add_s32)
 
 HELPER void swap_max_f32(float *p, float v)
 {
@@ -101,7 +119,7 @@ HELPER void swap_max_f32(float *p, float v)
         seen = atomic_cas_u32((u32 *)p, before, bits_of_float(v));
     } while (seen != before);
 }
-ATOMIC_KERNEL(max_f32, float, swap_max_f32)
+SILENT_KERNEL(max_f32, float, swap_max_f32)
 
 /* Before a maximum or minimum: the first value of each row, of 4 or 8 bytes. */
 KERNEL(first_4, struct atomics_args)

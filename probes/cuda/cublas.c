@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include "probes/cuda/cublas_status.h"
+
 struct cublas cublas;
 static void *library;
 /* Kept for the process, since creating one allocates. The first is the one that streams share. */
@@ -93,19 +95,7 @@ int cublas_libraries(struct kit_library *ret, int max)
 
 int cublas_check(cublasStatus_t status, const char *what)
 {
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        return KIT_OK;
-    }
-    const char *const text = cublas.cublasGetStatusString(status);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
-        return kit_skip("unsupported", "%s: %s", what, text);
-    }
-    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
-        return kit_skip("memory", "%s: %s", what, text);
-    }
-    /* the context may be lost; then its own error says more */
-    const int rc = kit_driver_check(kit_driver.cuStreamSynchronize(kit_cuda_stream()), what);
-    return rc == KIT_FAILED ? rc : kit_fail("%s failed: %s (%d)", what, text, (int)status);
+    return cublas_outcome(status, cublas.cublasGetStatusString(status), what);
 }
 
 static int prepare_handle(cublasHandle_t *handle, const struct cublas_modes *modes)

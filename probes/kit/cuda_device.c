@@ -257,13 +257,12 @@ int kit_device_idle(CUdevice device)
     }
     if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
         return kit_skip("device_busy",
-                        "the GPU's compute mode is EXCLUSIVE_PROCESS: DETPROBE_FORCE=1 measures all "
-                        "the same");
+                        "the GPU's compute mode is EXCLUSIVE_PROCESS: --force measures all the same");
     }
     const int foreign = foreign_processes(device);
     return foreign
                ? kit_skip("device_busy",
-                          "%d other process%s on the GPU: end %s, or DETPROBE_FORCE=1 measures all the same",
-                          foreign, foreign == 1 ? " computes" : "es compute", foreign == 1 ? "it" : "them")
+                          "%d other process%s on the GPU: end %s, or --force measures all the same", foreign,
+                          foreign == 1 ? " computes" : "es compute", foreign == 1 ? "it" : "them")
                : KIT_OK;
 }

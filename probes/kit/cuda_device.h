@@ -21,7 +21,7 @@ json_t *kit_device_json(int ordinal);
 /* What they have not: identities, and switches that change no bits. Owned. */
 json_t *kit_device_state_json(int ordinal);
 /* KIT_SKIPPED device_busy where its compute mode keeps us out or other processes compute on it, unless
- * DETPROBE_FORCE is 1. */
+ * DETPROBE_FORCE is 1, which is what `--force` sets. */
 int kit_device_idle(CUdevice device);
 
 #endif

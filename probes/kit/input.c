@@ -120,22 +120,24 @@ CONVERT(wide_bf16)
     }
 }
 
-/* The same exponents as half, which both formats of 8 bits have. */
+/* Products of few bits are summed in float, so their lowest bits must be far below their sums: 2^-6 .. 2^3,
+ * the lower end of what this format has, while sums of products stay finite as half. */
 CONVERT(wide_f8e4m3)
 {
     uint8_t *const out = to;
     for (int i = 0; i < count; i++) {
         const uint32_t w = words->word[0][i];
-        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((7 - 5 + (w >> 3 & 7)) << 3) | (w & 7u));
+        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((1 + ((w >> 8 & 0xff) * 10 >> 8)) << 3) | (w & 7u));
     }
 }
 
+/* 2^-12 .. 2^3 */
 CONVERT(wide_f8e5m2)
 {
     uint8_t *const out = to;
     for (int i = 0; i < count; i++) {
         const uint32_t w = words->word[0][i];
-        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((15 - 5 + (w >> 2 & 7)) << 2) | (w & 3u));
+        out[i] = (uint8_t)((w >> 24 & 0x80u) | ((15 - 12 + (w >> 8 & 15)) << 2) | (w & 3u));
     }
 }
 

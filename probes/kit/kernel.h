@@ -108,15 +108,20 @@ HELPER u32 atomic_add_f16x2(u32 *p, u32 v)
     return old;
 }
 
-/* `red`: the form that returns nothing, another instruction. */
+/* `red`: the form that returns nothing, another instruction; on global memory alone, where it is one. */
 HELPER void reduce_add_f32(float *p, float v)
 {
-    asm volatile("red.add.f32 [%0], %1;" : : "l"(p), "f"(v) : "memory");
+    asm volatile("red.global.add.f32 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "f"(v) : "memory");
+}
+
+HELPER void reduce_add_i32(i32 *p, i32 v)
+{
+    asm volatile("red.global.add.u32 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
 }
 
 HELPER void reduce_add_f64(double *p, double v)
 {
-    asm volatile("red.add.f64 [%0], %1;" : : "l"(p), "d"(v) : "memory");
+    asm volatile("red.global.add.f64 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "d"(v) : "memory");
 }
 
 #elif defined(KIT_TWIN)
@@ -243,6 +248,11 @@ TWIN_CAS(atomic_cas_u64, u64)
 HELPER void reduce_add_f32(float *p, float v)
 {
     atomic_add_f32(p, v);
+}
+
+HELPER void reduce_add_i32(i32 *p, i32 v)
+{
+    atomic_add_i32(p, v);
 }
 
 HELPER void reduce_add_f64(double *p, double v)

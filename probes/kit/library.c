@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Libraries under test are opened at run time by role: the one that DETPROBE_LIB_<ROLE> names, else the first
- * of a list of names that loads and exports what is needed.
+ * Libraries under test are opened at run time by role: the one that DETPROBE_LIB_<ROLE> names, else, unless
+ * DETPROBE_STACK says that the suite has looked for it already, the first of a list of names that loads and
+ * exports what is needed.
  */
 #include "probes/kit/library.h"
 
@@ -146,6 +147,11 @@ void *kit_open_role(const char *role, const char *const *sonames, const char *pr
             kit_skip("library_missing", "cannot open library '%s' for role %s: %s", named, role, why);
         }
         return handle;
+    }
+    const char *const stack = getenv("DETPROBE_STACK");
+    if (stack && *stack && strcmp(role, "cuda") != 0) { /* the driver is the machine's, whatever the stack */
+        kit_skip("library_missing", "the stack '%s' has no library for role %s", stack, role);
+        return NULL;
     }
     for (int i = 0; sonames[i]; i++) {
         char other[400];

@@ -161,6 +161,8 @@ int kit_param_string(const struct kit_params *params, const char *name, const ch
 int kit_param_bool_or(const struct kit_params *params, const char *name, bool fallback, bool *ret);
 /* One of the words in `words` ("n|t"); returns its index through *ret. */
 int kit_param_word(const struct kit_params *params, const char *name, const char *words, int *ret);
+/* The first of them where the parameter is missing. */
+int kit_param_word_or(const struct kit_params *params, const char *name, const char *words, int *ret);
 
 enum kit_rc { KIT_OK = 0, KIT_FAILED = -1, KIT_SKIPPED = -2 };
 /* `reason` is one of the closed list: no_device library_missing not_built unsupported memory device_busy
@@ -193,9 +195,9 @@ struct kit_program {
 };
 int kit_main(const struct kit_program *program);
 
-/* Opens the library of a role: $DETPROBE_LIB_<ROLE>, else the first of `sonames` (NULL-terminated) that loads
- * and exports `probe_symbol`. NULL with kit_skip("library_missing", ...) kept. Also watches the
- * floating-point control register: a library that changes MXCSR is named in hello. */
+/* Opens the library of a role: $DETPROBE_LIB_<ROLE>, else (not under $DETPROBE_STACK) the first of `sonames`
+ * (NULL-terminated) that loads and exports `probe_symbol`. NULL with kit_skip("library_missing", ...) kept.
+ * Also watches the floating-point control register: a library that changes MXCSR is named in hello. */
 void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol);
 /* Path of the file that defines `address`, into ret. */
 void kit_path_of(const void *address, char *ret, size_t size);

@@ -132,3 +132,9 @@ int kit_param_word(const struct kit_params *params, const char *name, const char
         word += span + 1;
     }
 }
+
+int kit_param_word_or(const struct kit_params *params, const char *name, const char *words, int *ret)
+{
+    *ret = 0;
+    return find(params, name) ? kit_param_word(params, name, words, ret) : KIT_OK;
+}

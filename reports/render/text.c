@@ -124,6 +124,17 @@ static size_t equal_devices(const json_t *devices, size_t place)
     return equal;
 }
 
+/* Before all else: whose libraries they are. */
+static void put_stack(const struct dp_sheet *sheet)
+{
+    const json_t *stack = json_object_get(json_object_get(sheet->body, "environment"), "stack");
+    if (stack) {
+        char *line = dp_printf("%s %s", dp_json_string(stack, "kind", ""), dp_json_string(stack, "path", ""));
+        put_labelled(sheet, "stack", line);
+        free(line);
+    }
+}
+
 static void put_machine(const struct dp_sheet *sheet)
 {
     const json_t *environment = json_object_get(sheet->body, "environment");
@@ -217,6 +228,14 @@ static void put_overridden(const struct dp_sheet *sheet)
             free(operations);
             free(line);
         }
+    }
+}
+
+static void put_force(const struct dp_sheet *sheet)
+{
+    const json_t *variables = json_object_get(json_object_get(sheet->body, "environment"), "variables");
+    if (strcmp(dp_json_string(variables, "DETPROBE_FORCE", ""), "1") == 0) {
+        put_labelled(sheet, "note", "measured with --force: other processes may have used the devices");
     }
 }
 
@@ -434,9 +453,11 @@ int dp_render_text(const json_t *report, const struct dp_render_options *options
                                    .colour = options->colour,
                                    .verbose = options->verbose,
                                    .columns = options->columns >= 60 ? (size_t)options->columns : 100};
+    put_stack(&sheet);
     put_measured(&sheet);
     put_machine(&sheet);
     put_plan(&sheet);
+    put_force(&sheet);
     put_overridden(&sheet);
     put_float_environment(&sheet);
     put_proof(&sheet);

@@ -217,6 +217,8 @@ static const char *const variables[] = {
     "GLIBC_TUNABLES",
     "MALLOC_*",
     "PYTHONHASHSEED",
+    /* what was asked of the programs themselves */
+    "DETPROBE_FORCE",
     /* CUDA: only switches, never a cache folder or a log file */
     "CUBLAS_WORKSPACE_CONFIG",
     "CUBLASLT_WORKSPACE_SIZE",

@@ -21,9 +21,11 @@
 #define LINE_LIMIT ((size_t)1 << 16)
 
 struct findings {
-    json_t *ready;     /* backend -> number of programs that answered */
-    json_t *libraries; /* as in a report */
-    json_t *missing;   /* reason -> names of the programs that give it, "cuda/blas, cuda/gemm" */
+    const struct dp_stack *stack; /* NULL: none was asked for */
+    bool mismatch;                /* a program did not use it */
+    json_t *ready;                /* backend -> number of programs that answered */
+    json_t *libraries;            /* as in a report */
+    json_t *missing;              /* reason -> names of the programs that give it, "cuda/blas, cuda/gemm" */
 };
 
 static void add_missing(json_t *missing, const char *program, const char *reason)
@@ -38,12 +40,13 @@ static void ask(const struct dp_program *program, struct findings *findings)
 {
     char *backend = dp_strdup(program->name);
     backend[strcspn(backend, "/")] = '\0';
-    json_t *hello = dp_run_hello(program, HELLO_TIMEOUT_NS);
+    json_t *hello = dp_run_hello(program, findings->stack, HELLO_TIMEOUT_NS);
     if (strcmp(dp_json_string(hello, "type", ""), "hello") == 0) {
         const json_int_t known = dp_json_int(findings->ready, backend, 0);
         json_object_set_new(findings->ready, backend, json_integer(known + 1));
         dp_environment_add_libraries(findings->libraries, hello);
     } else {
+        findings->mismatch = findings->mismatch || strcmp(dp_json_string(hello, "reason", ""), "stack") == 0;
         add_missing(findings->missing, program->name, dp_json_string(hello, "text", "no answer"));
     }
     json_decref(hello);
@@ -108,9 +111,10 @@ static void print_missing(json_t *missing)
     dp_text_free(&line);
 }
 
-static int diagnose(const struct dp_catalogue *catalogue)
+static int diagnose(const struct dp_catalogue *catalogue, const struct dp_stack *stack)
 {
-    struct findings findings = {json_object(), json_array(), json_object()};
+    struct findings findings = {
+        .stack = stack, .ready = json_object(), .libraries = json_array(), .missing = json_object()};
     size_t controls = 0, programs = 0;
     for (size_t i = 0; i < catalogue->program_count; i++) {
         if (!catalogue->programs[i]->base) {
@@ -124,6 +128,9 @@ static int diagnose(const struct dp_catalogue *catalogue)
     printf("detprobe   %s, %zu cases and %zu controls in %zu programs\n", DP_VERSION,
            catalogue->case_count - controls, controls, programs);
     print_host();
+    if (stack) {
+        printf("stack      %s %s\n", stack->kind, stack->root);
+    }
     print_backends(&findings);
     print_libraries(findings.libraries);
     print_missing(findings.missing);
@@ -131,21 +138,49 @@ static int diagnose(const struct dp_catalogue *catalogue)
     json_decref(findings.missing);
     json_decref(findings.ready);
     json_decref(findings.libraries);
-    return any ? DP_EXIT_OK : DP_EXIT_NOTHING_RAN;
+    return findings.mismatch ? DP_EXIT_NO_VERDICT : any ? DP_EXIT_OK : DP_EXIT_NOTHING_RAN;
+}
+
+/* With the stack, if one was asked for. */
+static int examine(const char *name, struct dp_err *err)
+{
+    struct dp_catalogue catalogue = {0};
+    struct dp_stack stack = {0};
+    int rc = dp_catalogue_load(&catalogue, err);
+    if (rc == 0 && name) {
+        rc = dp_stack_open(name, &stack, err);
+    }
+    if (rc == 0 && name) {
+        dp_stack_apply(&stack, &catalogue);
+    }
+    const int code = rc == 0 ? diagnose(&catalogue, name ? &stack : NULL) : err->code;
+    dp_stack_free(&stack);
+    dp_catalogue_free(&catalogue);
+    return code;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
+    const char *stack = NULL;
+    const struct dp_option options[] = {
+        {.kind = DP_OPTION_STRING,
+         .name = "stack",
+         .argument = "STACK",
+         .help = "look at the libraries of this Python environment, prefix or process (pid:N) and no others",
+         .target = &stack},
+    };
     const struct dp_command_line line = {
-        .usage = "detprobe doctor",
+        .usage = "detprobe doctor [--stack STACK]",
+        .options = options,
+        .count = sizeof(options) / sizeof(options[0]),
         .summary =
             "Says in five lines which backends and probe programs can run here, which library files would be "
             "measured, and why not where not.",
-        .details = "exit codes: 0 something can run, 2 no probes installed, 64 usage, 65 bad catalogue, 77 "
-                   "nothing can run\n",
+        .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use "
+                   "the stack, "
+                   "64 usage,\n65 bad catalogue or stack, 77 nothing can run\n",
     };
     struct dp_strings operands = {0};
-    struct dp_catalogue catalogue = {0};
     struct dp_err err = {0};
     bool help = false;
     int code = 0;
@@ -155,12 +190,11 @@ int cmd_doctor(int argc, char **argv)
         code = DP_EXIT_USAGE;
         dp_err_set(&err, code, "unexpected operand '%s', 'doctor' takes none", operands.items[0]);
     } else if (!help) {
-        code = dp_catalogue_load(&catalogue, &err) == 0 ? diagnose(&catalogue) : err.code;
+        code = examine(stack, &err);
     }
     if (err.text[0]) {
         fprintf(stderr, "detprobe: %s\n", err.text);
     }
     free(operands.items);
-    dp_catalogue_free(&catalogue);
     return code;
 }

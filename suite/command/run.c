@@ -40,6 +40,7 @@ struct run_options {
 struct run {
     struct run_options options;
     struct dp_catalogue catalogue;
+    struct dp_stack stack; /* without a name: none was asked for */
     struct dp_plan plan;
     struct dp_answers answers;
     struct dp_runlog *log;
@@ -77,6 +78,10 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
                .low = 0, .high = INT64_MAX),
         OPTION(INT, 0, "seeds", "N", &o->seeds, "different inputs per case instead of the level's", .low = 1,
                .high = 1000),
+        OPTION(STRING, 0, "stack", "STACK", &o->plan.stack,
+               "measure the libraries of this Python environment, prefix or process (pid:N) and no others"),
+        OPTION(FLAG, 0, "force", NULL, &o->plan.force,
+               "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
         OPTION(DURATION, 'b', "budget", "TIME", &o->plan.budget_ns,
                "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
         OPTION(INT, 'j', "jobs", "N", &o->jobs, "programs at once; more than 1 disturbs timings", .low = 1,
@@ -157,11 +162,11 @@ static int check_options(struct run_options *o, struct dp_err *err)
     }
     if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
                       o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
-                      o->plan.budget_ns > 0)) {
-        return dp_err_set(
-            err, DP_EXIT_USAGE,
-            "'--resume' takes cases, axes, level, seeds, runs and budget from the log, drop the "
-            "others");
+                      o->plan.budget_ns > 0 || o->plan.stack || o->plan.force)) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'--resume' takes cases, axes, level, seeds, runs, budget, stack and force from "
+                          "the log, drop the "
+                          "others");
     }
     o->plan.level = o->plan.level ? o->plan.level : "default";
     o->seed = o->seed >= 0 ? o->seed : 1;
@@ -216,6 +221,25 @@ static int output_of_log(struct run_options *o, struct dp_err *err)
     return 0;
 }
 
+/* What programs inherit from us: the stack's files, and that a device may be shared. */
+static int use_stack(struct run *run, struct dp_err *err)
+{
+    struct dp_plan_options *options = &run->options.plan;
+    if (options->force) {
+        setenv("DETPROBE_FORCE", "1", /* overwrite= */ 1);
+    }
+    if (!options->stack) {
+        unsetenv("DETPROBE_STACK");
+        return 0;
+    }
+    if (dp_stack_open(options->stack, &run->stack, err) != 0) {
+        return -1;
+    }
+    options->stack = run->stack.name;
+    dp_stack_apply(&run->stack, &run->catalogue);
+    return 0;
+}
+
 static int make_plan(struct run *run, struct dp_err *err)
 {
     struct run_options *o = &run->options;
@@ -233,6 +257,9 @@ static int make_plan(struct run *run, struct dp_err *err)
             return dp_err_set(err, DP_EXIT_DATA, "cannot resume '%s': it was made with another catalogue",
                               o->resume);
         }
+    }
+    if (use_stack(run, err) != 0) {
+        return -1;
     }
     return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err);
 }
@@ -261,6 +288,7 @@ static int execute(struct run *run, struct dp_err *err)
     const struct dp_run_options options = {.jobs = (int)o->jobs,
                                            .timeout_ns = o->timeout_ns,
                                            .log = run->log,
+                                           .stack = run->stack.name ? &run->stack : NULL,
                                            .progress = dp_progress_step,
                                            .context = &run->progress};
     enum dp_run_end end = DP_RUN_DONE;
@@ -323,11 +351,23 @@ static bool backend_ran(const json_t *results, const char *backend)
     return false;
 }
 
+/* A program that took other files than the stack's has ended all its cases in this error. */
+static bool stack_mismatch(const struct dp_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        if (strcmp(dp_json_string(answers->items[i], "reason", ""), "stack") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fill_verdict(struct run *run)
 {
     struct dp_verdict *v = &run->verdict;
     const struct dp_judged *judged = &run->judged;
     v->control_misbehaved = !judged->controls_good;
+    v->stack_mismatch = stack_mismatch(&run->answers);
     v->broken = judged->broken;
     v->wrong = judged->counts[DP_WRONG];
     v->varies = judged->counts[DP_VARIES];
@@ -348,7 +388,8 @@ static int make_report(struct run *run, struct dp_err *err)
     char finished[21], host[256] = "";
     dp_utc_now(finished);
     gethostname(host, sizeof(host) - 1);
-    json_t *environment = dp_environment(&run->plan, &run->answers), *plan = dp_plan_describe(&run->plan);
+    json_t *environment = dp_environment(&run->plan, &run->answers, run->stack.name ? &run->stack : NULL),
+           *plan = dp_plan_describe(&run->plan);
     char *host_name = dp_printable(host, strlen(host));
     json_t *measurements =
         json_pack("{ss ss sf ss s{si ss} sb si sO so*}", "started", run->started, "finished", finished,
@@ -513,6 +554,7 @@ static void run_free(struct run *run)
     dp_answers_free(&run->answers);
     dp_plan_free(&run->plan);
     dp_catalogue_free(&run->catalogue);
+    dp_stack_free(&run->stack);
     json_decref(run->report);
     json_decref(run->resumed);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

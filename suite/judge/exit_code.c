@@ -33,6 +33,11 @@ static bool bad_control(const struct dp_verdict *verdict)
     return verdict->control_misbehaved;
 }
 
+static bool other_stack(const struct dp_verdict *verdict)
+{
+    return verdict->stack_mismatch;
+}
+
 static bool absent(const struct dp_verdict *verdict)
 {
     return verdict->required_absent;
@@ -100,6 +105,7 @@ static const struct rule rules[] = {
     {bad_usage, DP_EXIT_USAGE, "bad usage"},
     {bad_data, DP_EXIT_DATA, "bad input"},
     {bad_control, DP_EXIT_NO_VERDICT, "a control misbehaved"},
+    {other_stack, DP_EXIT_NO_VERDICT, "a program did not use the stack"},
     {absent, DP_EXIT_NO_VERDICT, "a required backend is absent"},
     {lost, DP_EXIT_NO_VERDICT, "the report could not be written"},
     {wrong, DP_EXIT_FINDINGS, "an operation gives wrong results"},

@@ -140,7 +140,7 @@ static void read_observation(struct dp_fact *fact)
 
 static void read_answer(struct dp_fact *fact)
 {
-    static const char *const errors[] = {"crash", "timeout", "protocol", "gone", "spawn"};
+    static const char *const errors[] = {"crash", "timeout", "protocol", "gone", "spawn", "stack"};
     static const char *const skips[] = {"no_device", "library_missing", "not_built", "unsupported",
                                         "memory",    "device_busy",     "version",   "budget"};
     const char *type = dp_json_string(fact->answer, "type", "");

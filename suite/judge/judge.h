@@ -51,7 +51,8 @@ void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high);
 struct dp_verdict {
     int signal; /* 0 or the signal that ended the run */
     bool usage_error, data_error;
-    bool control_misbehaved;                   /* also a stack mismatch */
+    bool control_misbehaved;
+    bool stack_mismatch;                       /* a program took other files than the stack's */
     bool required_absent;                      /* --require */
     bool report_lost;                          /* report or log not written */
     size_t broken, wrong, varies, errors, ran; /* ran: results that are repeats, varies or wrong */

@@ -210,6 +210,7 @@ static struct dp_program *take_program(const struct loader *loader, const char *
     }
     program = dp_alloc(1, sizeof(*program));
     program->name = name;
+    program->controls_only = true; /* until a case says otherwise */
     if (locate_program(loader, program, folder, file, builtin) != 0) {
         free_program(program);
         return NULL;
@@ -247,7 +248,8 @@ static struct dp_program *program_of_case(struct dp_catalogue *catalogue, struct
                                    .reason = dup_or_null(base->reason),
                                    .state = base->state,
                                    .environment = json_incref(environment),
-                                   .base = base};
+                                   .base = base,
+                                   .controls_only = true};
     add_program(catalogue, program);
     return program;
 }
@@ -265,7 +267,8 @@ static int add_case(struct loader *loader, json_t *item, struct dp_program *prog
     json_object_set_new(loader->origins, id, json_string(shown));
     free(shown);
     const char *family = strchr(id, '/') + 1;
-    catalogue->cases[catalogue->case_count++] = (struct dp_case){
+    struct dp_case *added = &catalogue->cases[catalogue->case_count++];
+    *added = (struct dp_case){
         .id = id,
         .backend = dp_printf("%.*s", (int)(family - 1 - id), id),
         .family = dp_printf("%.*s", (int)strcspn(family, "/"), family),
@@ -274,6 +277,7 @@ static int add_case(struct loader *loader, json_t *item, struct dp_program *prog
         .cost_us = dp_json_number(item, "cost", 0),
         .control = dp_json_array_has(json_object_get(item, "tags"), "control"),
     };
+    added->program->controls_only = added->program->controls_only && added->control;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct dp_program {
     enum dp_program_state state;
     json_t *environment;           /* variables that it is started with, null: without; NULL: as the suite */
     const struct dp_program *base; /* the one without `environment`; NULL: this one */
+    bool controls_only;            /* proves the measurement; what it links is not under test */
 };
 
 struct dp_case {

@@ -27,6 +27,8 @@ struct dp_plan_options {
     struct dp_strings axes;    /* empty: the level's; products as "threads*repeat" */
     struct dp_strings include; /* selectors, empty: all */
     struct dp_strings exclude;
+    const char *stack; /* as dp_stack_open takes it, NULL: none */
+    bool force;        /* measures on a device that others use */
 };
 
 /* One request of protocol 1: one setting of one axis for one case, seed and set. */

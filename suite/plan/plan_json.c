@@ -121,6 +121,8 @@ json_t *dp_plan_options_to_json(const struct dp_plan_options *options)
     json_object_set_new(object, "axes", strings_to_json(&options->axes));
     json_object_set_new(object, "include", strings_to_json(&options->include));
     json_object_set_new(object, "exclude", strings_to_json(&options->exclude));
+    json_object_set_new(object, "stack", options->stack ? json_string(options->stack) : json_null());
+    json_object_set_new(object, "force", json_boolean(options->force));
     return object;
 }
 
@@ -186,6 +188,8 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
         read_strings(object, "exclude", &ret->exclude, err) != 0) {
         return -1;
     }
+    ret->stack = dp_json_string(object, "stack", NULL);
+    ret->force = json_is_true(json_object_get(object, "force"));
     ret->seeds = (int)seeds;
     ret->runs = (int)runs;
     ret->fresh = (int)fresh;

@@ -189,7 +189,8 @@ json_t *dp_environment_device_state(const struct dp_answers *answers)
     return sorted(rows, compare_texts);
 }
 
-json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers)
+json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers,
+                       const struct dp_stack *stack)
 {
     json_t *libraries = json_array(), *devices = json_array();
     const char *program;
@@ -203,8 +204,8 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
             add_once(devices, json_incref(device));
         }
     }
-    return json_pack("{sososososo*so*}", "host", dp_host_facts(), "devices", sorted(devices, compare_texts),
-                     "libraries", sorted(libraries, compare_libraries), "variables", dp_host_variables(),
-                     "float_environment", float_environment(plan, answers), "own_kernels",
-                     own_kernels(answers));
+    return json_pack("{sososososo*so*so*}", "host", dp_host_facts(), "devices",
+                     sorted(devices, compare_texts), "libraries", sorted(libraries, compare_libraries),
+                     "variables", dp_host_variables(), "float_environment", float_environment(plan, answers),
+                     "own_kernels", own_kernels(answers), "stack", stack ? dp_stack_describe(stack) : NULL);
 }

@@ -10,10 +10,12 @@
 #include "suite/plan/plan.h"
 #include "suite/run/runner.h"
 
-/* host, devices[], libraries[], variables and float_environment, from the hellos and from what observations
- * say of the floating-point control register after their program's first run. Each library once per role and
- * path; the order does not depend on which program answered first. Owned. */
-json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers);
+/* host, devices[], libraries[], variables, float_environment and stack (NULL: none was asked for), from the
+ * hellos and from what observations say of the floating-point control register after their program's first
+ * run. Each library once per role and path; the order does not depend on which program answered first. Owned.
+ */
+json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answers,
+                       const struct dp_stack *stack);
 
 /* What the hellos say of each device that two equal machines do not have in common: for the measurements.
  * Owned; NULL without devices. */

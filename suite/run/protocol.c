@@ -16,7 +16,7 @@
 #define DEVICES_MAX 64
 #define INT_MAX53 (((json_int_t)1 << 53) - 1)
 #define SKIP_REASONS "no_device|library_missing|not_built|unsupported|memory|device_busy|version|budget"
-#define ERROR_REASONS "crash|timeout|protocol|gone|spawn"
+#define ERROR_REASONS "crash|timeout|protocol|gone|spawn|stack"
 
 static const char *const type_names[DP_MESSAGE_MAX] = {"hello", "observation", "skip", "failure", "done"};
 

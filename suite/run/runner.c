@@ -255,10 +255,10 @@ int dp_run(const struct dp_plan *plan, struct dp_answers *answers, const struct 
     return rc;
 }
 
-json_t *dp_run_hello(const struct dp_program *program, int64_t timeout_ns)
+json_t *dp_run_hello(const struct dp_program *program, const struct dp_stack *stack, int64_t timeout_ns)
 {
     const struct dp_plan plan = {.request_count = 0};
-    const struct dp_run_options options = {.jobs = 1, .timeout_ns = timeout_ns};
+    const struct dp_run_options options = {.jobs = 1, .timeout_ns = timeout_ns, .stack = stack};
     struct dp_answers answers = {0};
     struct dp_session session = {.plan = &plan, .answers = &answers, .options = &options};
     struct crew crew = {.jobs = 1};

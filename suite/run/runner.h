@@ -13,13 +13,15 @@
 
 #include "suite/base/err.h"
 #include "suite/plan/plan.h"
+#include "suite/run/stack.h"
 
 /* An answer is what the log and the judge see for a request; NULL: not (yet) answered.
  *   {"type": "observation", outputs, mismatch?, chosen?, kernels?, threads?, time?}   as the program sent it,
  * checked
  *   {"type": "skip", "reason": closed list of the design, "text"}
  *   {"type": "failure", "text"}                                            the program says it could not
- *   {"type": "error", "reason": "crash|timeout|protocol|gone|spawn", "text", "log"?}   made by the runner
+ *   {"type": "error", "reason": "crash|timeout|protocol|gone|spawn|stack", "text", "log"?}   made by the
+ * runner
  */
 struct dp_answers {
     json_t **items; /* by request; grown with dp_answers_grow when a retest is planned */
@@ -32,8 +34,9 @@ enum dp_run_end { DP_RUN_DONE, DP_RUN_INTERRUPTED };
 
 struct dp_run_options {
     int jobs;
-    int64_t timeout_ns;    /* of one request */
-    struct dp_runlog *log; /* NULL: none */
+    int64_t timeout_ns;           /* of one request */
+    struct dp_runlog *log;        /* NULL: none */
+    const struct dp_stack *stack; /* that every program must use; NULL: whatever it finds */
     /* Called after each answer, with the number answered and planned; may be NULL. */
     void (*progress)(void *context, const struct dp_plan *plan, size_t request, size_t answered,
                      size_t total);
@@ -50,6 +53,6 @@ void dp_answers_free(struct dp_answers *answers);
 
 /* Starts one program only for its hello (doctor). Owned: the hello message, or an answer of type skip or
  * error. */
-json_t *dp_run_hello(const struct dp_program *program, int64_t timeout_ns);
+json_t *dp_run_hello(const struct dp_program *program, const struct dp_stack *stack, int64_t timeout_ns);
 
 #endif

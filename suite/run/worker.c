@@ -196,6 +196,36 @@ void dp_worker_start(struct dp_worker *worker)
     enter(worker, DP_WORKER_STARTING, worker->session->options->timeout_ns);
 }
 
+/* Instead of hello: what it says holds for all that is left, once it has ended. */
+static void on_refusal(struct dp_worker *worker, json_t *skip)
+{
+    worker->refusal = json_incref(skip);
+    dp_fd_close(&worker->process.in_fd);
+    enter(worker, DP_WORKER_CLOSING, GRACE_NS);
+}
+
+/* Does the program use the stack that was asked for? What the stack lacks is missing; what comes from
+ * elsewhere though the stack has it is not what was asked for. */
+static bool fits_stack(struct dp_worker *worker, const json_t *hello)
+{
+    const struct dp_stack *stack = worker->session->options->stack;
+    struct dp_err err;
+    switch (stack && !worker->program->controls_only ? dp_stack_check(stack, hello, &err) : DP_STACK_FITS) {
+    case DP_STACK_LACKS: {
+        json_t *skip = dp_answer_skip("library_missing", err.text);
+        on_refusal(worker, skip);
+        json_decref(skip);
+        return false;
+    }
+    case DP_STACK_DIFFERS:
+        fail(worker, "stack", err.text);
+        worker->fruitless = FRUITLESS_MAX; /* the next process would take it too */
+        return false;
+    default:
+        return true;
+    }
+}
+
 static void on_hello(struct dp_worker *worker, json_t *hello)
 {
     char text[160];
@@ -217,18 +247,13 @@ static void on_hello(struct dp_worker *worker, json_t *hello)
         worker->fruitless = FRUITLESS_MAX; /* the next process would measure them too */
         return;
     }
+    if (!fits_stack(worker, hello)) {
+        return;
+    }
     json_decref(worker->hello);
     worker->hello = json_incref(hello);
     dp_session_hello(worker->session, worker->program, hello);
     send_next(worker);
-}
-
-/* Instead of hello: what it says holds for all that is left, once it has ended. */
-static void on_refusal(struct dp_worker *worker, json_t *skip)
-{
-    worker->refusal = json_incref(skip);
-    dp_fd_close(&worker->process.in_fd);
-    enter(worker, DP_WORKER_CLOSING, GRACE_NS);
 }
 
 static void on_done(struct dp_worker *worker, bool last)
@@ -466,7 +491,7 @@ static void count_fruitless(struct dp_worker *worker)
     if (worker->hello_only && worker->failed) {
         answer_rest(worker, dp_answer_error(worker->cause_reason, worker->cause, NULL));
     } else if (worker->fruitless > FRUITLESS_MAX) {
-        answer_rest(worker, dp_answer_error("protocol", worker->cause, NULL));
+        answer_rest(worker, dp_answer_error(worker->cause_reason, worker->cause, NULL));
     } else if (worker->fruitless == FRUITLESS_MAX) {
         snprintf(text, sizeof(text), "given up after %d processes in a row that finished no request: %s",
                  FRUITLESS_MAX, worker->cause);

@@ -19,12 +19,19 @@ DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
 
 KEPT, ALLOWED, BROKEN = ("repeats", "kept"), ("varies", "allows"), ("varies", "broken")
+UNSTATED = ("varies", "none")
 # What each case says when nothing is injected.
 CASES = {
     "cuda/gemm/sgemm-nt-128x96x777": KEPT,
     "cuda/gemm/dgemm-nn-16x16x16": KEPT,
     "cuda/gemm/gemmex-bf16-nn-128x96x777": KEPT,
     "cuda/gemm/gemmex-s8-s32-nt-128x96x768": KEPT,
+    "cuda/gemm-lt/ltmatmul-f32-nt-128x96x776": KEPT,
+    "cuda/gemm-lt/ltmatmul-bf16-nn-32x32x2048-compute-type": KEPT,
+    "cuda/gemm-lt/ltmatmul-bf16-nn-32x32x2048-inplace": UNSTATED,
+    "cuda/gemm-lt/ltmatmul-f16-nn-32x32x2048-split-4-output-type": KEPT,
+    "cuda/gemm-lt/ltmatmul-e4m3-f32-nt-128x96x768": KEPT,
+    "cuda/gemm-lt/ltmatmul-s8-s32-nt-128x96x768": KEPT,
     "cuda/blas/sdot-1000": KEPT,
     "cuda/blas/ssymv-lower-1000": KEPT,
     "cuda/blas/ssymv-lower-1000-atomics": ALLOWED,
@@ -48,6 +55,18 @@ CASES = {
     "cuda/scatter/histogram-atomic-f32-bins256": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m2": KEPT,
     "cuda/scatter/segment-sum-atomic-f32-m3": ALLOWED,
+    "cuda/resample/upsample-bilinear2d-corners-backward-atomic-f32-n2c16-33x33-65x65": ALLOWED,
+    "cuda/resample/upsample-bilinear2d-corners-backward-gather-f64-n2c16-33x33-65x65": KEPT,
+    "cuda/resample/upsample-bilinear2d-nhwc-backward-packed-bf16-n2c16-32x32-64x64": ALLOWED,
+    "cuda/resample/reflection-pad2d-backward-gather-f16-n4c32-16x16-pad15": KEPT,
+    "cuda/resample/replication-pad2d-backward-atomic-bf16-n4c32-16x16-pad7": ALLOWED,
+    "cuda/resample/adaptive-avg-pool2d-nhwc-backward-gather-f16-n4c32-16x16-27x27": KEPT,
+    "cuda/resample/roi-align-backward-atomic-f32-n2c16-32x32-boxes16": ALLOWED,
+    "cuda/resample/grid-sampler2d-input-backward-atomic-f16-n2c8-16x16-points1024": ALLOWED,
+    "cuda/resample/grid-sampler2d-grid-backward-gather-f32-n2c32-16x16-points1024": KEPT,
+    "cuda/resample/max-pool2d-backward-gather-f64-n2c16-28x28-r5s1": KEPT,
+    "cuda/resample/max-pool2d-three-addends-backward-atomic-f32-planes512": ALLOWED,
+    "cuda/resample/max-pool2d-three-addends-backward-gather-f32-planes512": KEPT,
     "cuda/pool/poolingforward-average-exclude-nhwc-f32-n4c16h28r3s2": KEPT,
     "cuda/pool/poolingbackward-max-nchw-f32-n4c16h28r3s2": ALLOWED,
     "cuda/pool/poolingbackward-max-deterministic-nchw-f32-n4c16h28r3s2": KEPT,
@@ -55,6 +74,9 @@ CASES = {
 }
 GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
 POOL = [case for case in CASES if case.startswith("cuda/pool/")]
+MATMUL = [case for case in CASES if case.startswith("cuda/gemm-lt/")]
+MATMUL_F32, _, MATMUL_INPLACE, MATMUL_STORED, MATMUL_F8, MATMUL_S32 = MATMUL
+SMALL = "cuda/gemm-lt/ltmatmul-f32-nn-32x32x2048"
 
 
 def has_nvrtc():
@@ -86,6 +108,18 @@ class Emulated(unittest.TestCase):
         variables.update(environment or {})
         return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                               timeout=600)
+
+    def algorithms(self, case, injection=""):
+        report = pathlib.Path(self.folder.name, "report.json")
+        done = self.detprobe("run", "--level", "quick", "--seeds", 2, "--runs", 3, "--axis", "algorithm", "-o", report,
+                             case, injection=injection)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        body = json.loads(report.read_text())["body"]
+        self.assertEqual(self.rows({"body": body}), {case: KEPT})
+        return body["results"][0].get("sensitive_to", [])
+
+    def lines(self, name):
+        return [line for line in self.log.read_text().splitlines() if line.startswith(name + " ")]
 
     def run_cases(self, cases, code, injection="", axis="repeat", level="quick", **options):
         """A run whose exit status is known: the report."""
@@ -150,15 +184,6 @@ class Rows(Emulated):
     def test_failing_call(self):
         report = self.expect(2, "status=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("error", None)}, GEMM)
         self.assertIn("sgemm failed: the function failed to launch", json.dumps(report))
-
-    def algorithms(self, case, injection=""):
-        report = pathlib.Path(self.folder.name, "report.json")
-        done = self.detprobe("run", "--level", "quick", "--seeds", 2, "--runs", 3, "--axis", "algorithm", "-o", report,
-                             case, injection=injection)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        body = json.loads(report.read_text())["body"]
-        self.assertEqual(self.rows({"body": body}), {case: KEPT})
-        return body["results"][0].get("sensitive_to", [])
 
     def test_algorithms(self):
         """What another choice computes is sensitivity, never a finding; without another result there is none."""
@@ -573,9 +598,6 @@ class Facts(Emulated):
 
 
 class Calls(Emulated):
-    def lines(self, name):
-        return [line for line in self.log.read_text().splitlines() if line.startswith(name + " ")]
-
     def test_modes_are_set_on_purpose(self):
         self.run_cases(["cuda/gemm/sgemm-nt-128x96x777", "cuda/gemm/sgemm-tf32-nn-128x96x777"], 0)
         seen = {line.split("stream=")[0] for line in self.lines("cublasSgemm_v2")}
@@ -599,6 +621,92 @@ class Calls(Emulated):
     def test_newer_device_gets_ptx(self):
         self.run_cases(["cuda/atomics/atom-s32-16x4096"], 0, "capability=199")
         self.assertTrue(self.lines("cuModuleLoadDataEx")[0].endswith("ptx"))
+
+
+class Matmul(Emulated):
+    """cuBLASLt."""
+
+    def test_reordering(self):
+        rows = dict.fromkeys(MATMUL, BROKEN)
+        self.expect(1, "reorder=cublasLtMatmul", {**rows, MATMUL_INPLACE: UNSTATED, MATMUL_S32: KEPT}, MATMUL)
+
+    def test_in_place_without_atomics(self):
+        self.expect(0, "atomics=no", {MATMUL_INPLACE: ("repeats", "none")}, MATMUL)
+
+    def test_bit_flip(self):
+        # operands of 8 bits, and sums stored in 16, leave errors in which one bit is lost
+        lost = {MATMUL_F8: BROKEN, MATMUL_STORED: BROKEN, MATMUL_INPLACE: UNSTATED}
+        rows = dict.fromkeys(MATMUL, ("wrong", "broken"))
+        self.expect(1, "bitflip=cublasLtMatmul", {**rows, **lost}, MATMUL)
+
+    def test_unwritten(self):
+        rows = dict.fromkeys(MATMUL, ("wrong", "kept"))
+        self.expect(1, "unwritten=cublasLtMatmul", {**rows, MATMUL_INPLACE: ("wrong", "none")}, MATMUL)
+
+    def test_wrong(self):
+        self.expect(1, "wrong=cublasLtMatmul", dict.fromkeys([MATMUL_F32, MATMUL_S32], ("wrong", "kept")),
+                    [MATMUL_F32, MATMUL_S32, MATMUL_INPLACE])
+
+    def test_failing_call(self):
+        report = self.expect(2, "status=cublasLtMatmul", dict.fromkeys(MATMUL, ("error", None)), MATMUL)
+        self.assertIn("cublasLtMatmul failed: the function failed to launch", json.dumps(report))
+
+    def test_heuristic_results_differ(self):
+        """Each result of the heuristics is another algorithm; those that split k otherwise give other bits."""
+        report = self.run_cases([f"{SMALL}*"], 0, "atomics=no")
+        rows = {row["case"].removeprefix(SMALL): row for row in report["body"]["results"]}
+        chosen = {name: row["chosen"] for name, row in rows.items() if "chosen" in row}
+        self.assertTrue(chosen[""].startswith("algorithm=6 tile=18 stages="), chosen[""])
+        self.assertIn(" split-k=4 reduction=compute-type swizzle=0 custom=0 inner=0 cluster=0 workspace=16384",
+                      chosen[""])
+        tried = [""] + [f"-heuristic-{i}" for i in range(1, 5)]
+        self.assertEqual(len({chosen[name] for name in tried}), 5)
+        digests = [rows[name]["outputs"][0]["sha256"] for name in tried]
+        self.assertEqual([digests.index(digest) for digest in digests], [0, 1, 2, 3, 3], "two tiles of one sum")
+        self.assertEqual(digests[3], rows["-none"]["outputs"][0]["sha256"])
+        self.assertEqual(digests[0], rows["-split-4-compute-type"]["outputs"][0]["sha256"])
+        for name in ("-heuristic-5", "-heuristic-7"):
+            self.assertEqual((rows[name]["observed"], rows[name]["reason"], rows[name]["text"]),
+                             ("skipped", "unsupported", "the heuristics name 5 algorithms"))
+
+    def test_algorithms(self):
+        self.assertEqual(self.algorithms(SMALL), ["algorithm"])
+        self.assertEqual(self.algorithms(MATMUL_S32), [])
+
+    def test_no_8_bit_floats(self):
+        report = self.run_cases([MATMUL_F8, MATMUL_S32], 0, "capability=86")
+        skipped = report["body"]["results"][0]
+        self.assertEqual((skipped["observed"], skipped["reason"]), ("skipped", "unsupported"))
+        self.assertEqual(skipped["text"], "8-bit floats need compute capability 8.9, the device has 8.6")
+        self.assertEqual(self.rows(report)[MATMUL_S32], KEPT)
+
+    def test_missing_cublaslt(self):
+        report = self.run_cases([MATMUL_F32], 77,
+                                environment={"DETPROBE_LIB_CUBLASLT": "/nonexistent/library.so"})
+        self.assertEqual(report["body"]["results"][0]["reason"], "library_missing")
+
+    def test_calls(self):
+        """Operands change places; what the heuristics are asked for; nothing of the library's own defaults."""
+        self.run_cases([MATMUL_F32, MATMUL_F8, "cuda/gemm-lt/ltmatmul-bf16-tn-128x128x4096-bgradb"], 0)
+        seen = {line.split(" stream=")[0] for line in self.lines("cublasLtMatmul")}
+        self.assertEqual(seen, {
+            "cublasLtMatmul tn m=96 n=128 k=776 types=0,0,0 compute=68 scale=0 algorithm=6 split-k=4 reduction=2 "
+            "epilogue=1 workspace=196608",
+            "cublasLtMatmul tn m=96 n=128 k=768 types=28,28,0 compute=68 scale=0 algorithm=6 split-k=4 reduction=2 "
+            "epilogue=1 workspace=196608",
+            "cublasLtMatmul nt m=128 n=128 k=4096 types=14,14,14 compute=68 scale=0 algorithm=6 split-k=4 reduction=2 "
+            "epilogue=512 workspace=262144"})
+        self.assertFalse([line for line in self.lines("cublasLtMatmul") if line.endswith("stream=(nil)")])
+        self.assertEqual(set(self.lines("cublasLtMatmulAlgoGetHeuristic")), {
+            "cublasLtMatmulAlgoGetHeuristic requested=1 workspace=33554432 schemes=7 alignment=256,256,256,256"})
+        self.assertEqual(self.log.read_text().splitlines().count("cublasLtCreate"), 1)
+
+    def test_workspace_limits(self):
+        stem = "cuda/gemm-lt/ltmatmul-f32-nn-32x64x16384-workspace-"
+        report = self.run_cases([f"{stem}0kib", f"{stem}64kib"], 0)
+        chosen = {row["case"].removeprefix(stem): row["chosen"] for row in report["body"]["results"]}
+        self.assertTrue(chosen["0kib"].endswith(" workspace=0"), chosen)
+        self.assertTrue(chosen["64kib"].endswith(" workspace=32768"), chosen)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ enum condition {
     USAGE,
     DATA,
     CONTROL,
+    STACK,
     REQUIRED,
     LOST,
     WRONG,
@@ -39,6 +40,7 @@ static struct dp_verdict make(unsigned set, const char *fail_on)
     verdict.usage_error = set & 1u << USAGE;
     verdict.data_error = set & 1u << DATA;
     verdict.control_misbehaved = set & 1u << CONTROL;
+    verdict.stack_mismatch = set & 1u << STACK;
     verdict.required_absent = set & 1u << REQUIRED;
     verdict.report_lost = set & 1u << LOST;
     verdict.wrong = set & 1u << WRONG ? 1 : 0;
@@ -57,9 +59,9 @@ static int code_of(enum condition condition, const char *fail_on)
 {
     const bool findings = strcmp(fail_on, "broken") == 0 || strcmp(fail_on, "varies") == 0;
     static const int codes[CONDITION_MAX] = {
-        [SIGNAL] = 143, [USAGE] = 64,      [DATA] = 65,       [CONTROL] = 2,      [REQUIRED] = 2,
-        [LOST] = 2,     [WRONG] = 1,       [BROKEN] = 1,      [VARIES] = 1,       [CHANGES] = 1,
-        [ERRORS] = 2,   [UNCONFIRMED] = 2, [INSENSITIVE] = 2, [NOTHING_RAN] = 77,
+        [SIGNAL] = 143, [USAGE] = 64, [DATA] = 65,       [CONTROL] = 2,     [STACK] = 2,
+        [REQUIRED] = 2, [LOST] = 2,   [WRONG] = 1,       [BROKEN] = 1,      [VARIES] = 1,
+        [CHANGES] = 1,  [ERRORS] = 2, [UNCONFIRMED] = 2, [INSENSITIVE] = 2, [NOTHING_RAN] = 77,
     };
     if ((condition == WRONG || condition == BROKEN) && !findings) {
         return -1;

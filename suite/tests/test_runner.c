@@ -599,7 +599,7 @@ static void hello_only(void **state)
     size_t descriptors = open_descriptors();
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const struct dp_case *item = dp_catalogue_find(&rig.catalogue, table[i].id);
-        json_t *answer = dp_run_hello(item->program, 2000 * MS);
+        json_t *answer = dp_run_hello(item->program, NULL, 2000 * MS);
         assert_string_equal(word(answer, "type"), table[i].type);
         assert_string_equal(word(answer, "reason"), table[i].reason);
         json_decref(answer);

@@ -188,6 +188,11 @@ static void params_are_typed_and_all_read(void **state)
     assert_int_equal(word, 1);
     assert_int_equal(kit_param_word(&params, "trans", "n|t|nnt", &word), KIT_FAILED);
     assert_string_equal(kit_outcome()->text, "bad param 'trans': 'nt' is none of n|t|nnt");
+    assert_int_equal(kit_param_word_or(&params, "trans", "tt|nt", &word), KIT_OK);
+    assert_int_equal(word, 1);
+    assert_int_equal(kit_param_word_or(&params, "uplo", "lower|upper", &word), KIT_OK);
+    assert_int_equal(word, 0);
+    assert_int_equal(kit_param_word_or(&params, "trans", "n|t", &word), KIT_FAILED);
     assert_int_equal(kit_params_all_read(&params), KIT_FAILED);
     assert_string_equal(kit_outcome()->text, "unknown param 'flag': the operation does not read it");
     assert_int_equal(kit_param_bool_or(&params, "m", false, &flag), KIT_FAILED);

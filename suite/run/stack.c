@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks in folders, and what is done with a stack.
+ */
+#include "suite/run/stack.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/run/stack_internal.h"
+
+#define VARIABLE_LIMIT ((size_t)1 << 16)
+
+extern char **environ;
+
+const struct dp_stack_role dp_stack_roles[] = {
+    {.role = "cuda", .names = {"libcuda.so.1"}, .system = true},
+    {.role = "nvrtc", .names = {"libnvrtc.so.13", "libnvrtc.so.12"}},
+    {.role = "cublas", .names = {"libcublas.so.13", "libcublas.so.12"}},
+    {.role = "cublaslt", .names = {"libcublasLt.so.13", "libcublasLt.so.12"}},
+    {.role = "cudnn", .names = {"libcudnn.so.9", "libcudnn.so.8"}},
+    {.role = "cupti", .names = {"libcupti.so.13", "libcupti.so.12"}, .instrument = true},
+    {.role = "cblas",
+     .names = {"libcblas.so.3", "libblas.so.3", "libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
+               "*openblas*.so*"},
+     .symbol = "cblas_sgemm"},
+    {.role = "onednn", .names = {"libdnnl.so.3", "libdnnl.so.2"}},
+    {.role = "openmp", .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"}},
+    {.role = NULL},
+};
+
+/* Where a stack keeps libraries, below its folder: wheels first, since what a job of the environment loads is
+ * theirs; then what a prefix, a toolkit or a plain folder has. */
+static const char *const places[] = {
+    "lib/python3*/*-packages/nvidia/*/lib",
+    "lib64/python3*/*-packages/nvidia/*/lib",
+    "lib/python3*/*-packages/*.libs",
+    "lib64/python3*/*-packages/*.libs",
+    "lib/python3*/*-packages/torch/lib",
+    "lib64",
+    "lib",
+    "lib/*-linux-gnu",
+    "targets/*/lib",
+    "extras/CUPTI/lib64",
+    ".",
+};
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+/* --- finding --- */
+
+/* A path as a glob that matches nothing else. Owned. */
+static char *escape(const char *path)
+{
+    struct dp_text text = DP_TEXT(2 * PATH_MAX);
+    for (; *path; path++) {
+        dp_text_put(&text, strchr("*?[]\\", *path) ? "\\" : "");
+        dp_text_add(&text, path, 1);
+    }
+    return text.data;
+}
+
+/* A symbol's name stands between two NULs in the table of strings. */
+bool dp_stack_holds_symbol(const char *path, const char *symbol)
+{
+    char needle[64];
+    struct stat status;
+    const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', symbol) + 1;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool found = false;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED) {
+            found = memmem(bytes, (size_t)status.st_size, needle, length) != NULL;
+            munmap(bytes, (size_t)status.st_size);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* The files that match, in the glob's order, which is sorted; the first with the role's symbol, else keeps
+ * the first of all in *first. Owned or NULL. */
+static char *find_file(const char *root, const char *place, const char *name,
+                       const struct dp_stack_role *role, char **first)
+{
+    char *pattern = dp_printf("%s/%s/%s", root, place, name), *found = NULL;
+    glob_t matches;
+    if (glob(pattern, 0, NULL, &matches) == 0) {
+        for (size_t i = 0; i < matches.gl_pathc && !found; i++) {
+            const char *path = matches.gl_pathv[i];
+            if (!is_file(path)) {
+                continue;
+            }
+            *first = *first ? *first : dp_strdup(path);
+            if (!role->symbol || dp_stack_holds_symbol(path, role->symbol)) {
+                found = dp_strdup(path);
+            }
+        }
+        globfree(&matches);
+    }
+    free(pattern);
+    return found;
+}
+
+/* Owned or NULL. A file without the role's symbol is taken where there is no other: what a program says of it
+ * is clearer than that there was none. */
+static char *resolve(const char *escaped, const struct dp_stack_role *role)
+{
+    char *found = NULL, *first = NULL;
+    for (size_t n = 0; role->names[n] && !found; n++) {
+        for (size_t p = 0; p < PLACES && !found; p++) {
+            found = find_file(escaped, places[p], role->names[n], role, &first);
+        }
+    }
+    if (found) {
+        free(first);
+    }
+    return found ? found : first;
+}
+
+/* --- opening --- */
+
+static char *find_python(const char *root)
+{
+    static const char *const names[] = {"bin/python", "bin/python3"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char *path = dp_printf("%s/%s", root, names[i]);
+        if (access(path, X_OK) == 0) {
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+/* Paths become members of lists for the loader and strings of a report. */
+static int check_path(const char *root, struct dp_err *err)
+{
+    char *shown = dp_printable(root, strlen(root));
+    const bool good = strcmp(shown, root) == 0 && !strchr(root, ':');
+    free(shown);
+    return good ? 0
+                : dp_err_set(err, DP_EXIT_DATA,
+                             "stack '%.300s': its path has a colon or is not printable UTF-8", root);
+}
+
+static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *err)
+{
+    struct stat status;
+    char *root = realpath(text, NULL);
+    if (!root || stat(root, &status) != 0) {
+        const int reason = errno;
+        free(root);
+        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, strerror(reason));
+    }
+    ret->root = root;
+    if (!S_ISDIR(status.st_mode)) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "stack '%.300s' is not a folder, name a Python environment, a prefix or pid:N",
+                          text);
+    }
+    if (access(root, R_OK | X_OK) != 0) {
+        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, strerror(errno));
+    }
+    if (check_path(root, err) != 0) {
+        return -1;
+    }
+    char *config = dp_printf("%s/pyvenv.cfg", root), *conda = dp_printf("%s/conda-meta", root);
+    char *escaped = escape(root);
+    ret->name = dp_strdup(root);
+    ret->kind = access(config, F_OK) == 0 || access(conda, F_OK) == 0 ? "venv" : "prefix";
+    ret->python = find_python(root);
+    for (const struct dp_stack_role *role = dp_stack_roles; role->role; role++) {
+        char *file = resolve(escaped, role);
+        json_object_set_new(ret->roles, role->role, file ? json_string(file) : json_null());
+        free(file);
+    }
+    free(config);
+    free(conda);
+    free(escaped);
+    return 0;
+}
+
+/* "DETPROBE_LIB_CUBLAS". Owned. */
+static char *variable_of(const char *role)
+{
+    char *name = dp_printf("DETPROBE_LIB_%s", role);
+    for (char *c = name; *c; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return name;
+}
+
+/* A file that the user names beside a stack is one question too many. */
+static int check_variables(struct dp_err *err)
+{
+    int rc = 0;
+    for (const struct dp_stack_role *role = dp_stack_roles; role->role && rc == 0; role++) {
+        char *name = variable_of(role->role);
+        const char *value = getenv(name);
+        if (value && *value && !role->system && !role->instrument) {
+            rc = dp_err_set(err, DP_EXIT_USAGE,
+                            "'--stack' and the variable '%s' exclude each other, unset it", name);
+        }
+        free(name);
+    }
+    return rc;
+}
+
+static bool holds_anything(const struct dp_stack *stack)
+{
+    const char *role;
+    json_t *file;
+    json_object_foreach(stack->roles, role, file)
+    {
+        if (json_is_string(file)) {
+            return true;
+        }
+    }
+    return stack->python != NULL;
+}
+
+int dp_stack_open(const char *text, struct dp_stack *ret, struct dp_err *err)
+{
+    static const char prefix[] = "pid:";
+    const bool process = strncmp(text, prefix, strlen(prefix)) == 0;
+    *ret = (struct dp_stack){.roles = json_object()};
+    int rc = *text ? check_variables(err)
+                   : dp_err_set(err, DP_EXIT_USAGE, "option '--stack' needs the name of a folder, or pid:N");
+    if (rc == 0) {
+        rc = process ? dp_stack_open_process(text + strlen(prefix), ret, err) : open_folder(text, ret, err);
+    }
+    if (rc == 0 && !holds_anything(ret)) {
+        rc = dp_err_set(err, DP_EXIT_DATA, "stack '%.300s' holds no library that a probe program measures",
+                        text);
+    }
+    if (rc) {
+        dp_stack_free(ret);
+    }
+    return rc;
+}
+
+void dp_stack_free(struct dp_stack *stack)
+{
+    free(stack->name);
+    free(stack->root);
+    free(stack->python);
+    json_decref(stack->roles);
+    json_decref(stack->mapped);
+    *stack = (struct dp_stack){0};
+}
+
+/* --- using --- */
+
+/* Adds the folder of a file to a list for the loader, once. */
+static void add_folder(struct dp_text *list, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = dp_printf(":%.*s:", (int)(slash - file), file);
+    char *known = dp_printf(":%s:", list->data ? list->data : "");
+    if (!strstr(known, folder)) {
+        dp_text_printf(list, "%s%.*s", list->length ? ":" : "", (int)(slash - file), file);
+    }
+    free(folder);
+    free(known);
+}
+
+/* Parts that a library opens itself, and libraries behind it, are beside it. */
+static void set_search_path(const struct dp_stack *stack)
+{
+    struct dp_text list = DP_TEXT(VARIABLE_LIMIT);
+    const char *old = getenv("LD_LIBRARY_PATH"), *role;
+    json_t *file;
+    json_object_foreach(stack->roles, role, file)
+    {
+        if (json_is_string(file)) {
+            add_folder(&list, json_string_value(file));
+        }
+    }
+    if (list.length > 0) {
+        dp_text_printf(&list, "%s%s", old && *old ? ":" : "", old && *old ? old : "");
+        setenv("LD_LIBRARY_PATH", list.data, /* overwrite= */ 1);
+    }
+    dp_text_free(&list);
+}
+
+void dp_stack_apply(const struct dp_stack *stack, struct dp_catalogue *catalogue)
+{
+    const char *role;
+    json_t *file;
+    setenv("DETPROBE_STACK", stack->name, /* overwrite= */ 1);
+    json_object_foreach(stack->roles, role, file)
+    {
+        char *name = variable_of(role);
+        if (json_is_string(file)) {
+            setenv(name, json_string_value(file), /* overwrite= */ 0); /* the user's own are of no library
+                                                                        * under test */
+        }
+        free(name);
+    }
+    set_search_path(stack);
+    for (size_t i = 0; i < catalogue->program_count && stack->python; i++) {
+        struct dp_program *program = catalogue->programs[i];
+        if (program->interpreter) {
+            free(program->interpreter);
+            program->interpreter = dp_strdup(stack->python);
+        }
+    }
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    char one[PATH_MAX], two[PATH_MAX];
+    return strcmp(a, b) == 0 || (realpath(a, one) && realpath(b, two) && strcmp(one, two) == 0);
+}
+
+static bool is_below(const char *path, const char *root)
+{
+    const size_t length = strlen(root);
+    return strncmp(path, root, length) == 0 && (path[length] == '/' || root[length - 1] == '/');
+}
+
+static bool is_inside(const struct dp_stack *stack, const char *path)
+{
+    char real[PATH_MAX];
+    if (stack->mapped) {
+        return json_object_get(stack->mapped, path) != NULL ||
+               (realpath(path, real) && json_object_get(stack->mapped, real));
+    }
+    return is_below(path, stack->root) || (realpath(path, real) && is_below(real, stack->root));
+}
+
+static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_t *library,
+                                       struct dp_err *err)
+{
+    const char *role = dp_json_string(library, "role", ""), *path = dp_json_string(library, "path", "");
+    const char *file = strcmp(role, "python") == 0 ? stack->python : dp_json_string(stack->roles, role, NULL);
+    const struct dp_stack_role *row = dp_stack_roles;
+    while (row->role && strcmp(row->role, role) != 0) {
+        row++;
+    }
+    if (!*path || is_inside(stack, path) || (file && is_same_file(path, file)) ||
+        (row->role && (row->instrument || (row->system && !file)))) {
+        return DP_STACK_FITS;
+    }
+    if (file) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT,
+                   "the program took '%.150s' for role %.60s, the stack has '%.150s'", path, role, file);
+        return DP_STACK_DIFFERS;
+    }
+    dp_err_set(err, DP_EXIT_NO_VERDICT, "the stack '%.200s' has no library for role %.60s", stack->name,
+               role);
+    return DP_STACK_LACKS;
+}
+
+enum dp_stack_fit dp_stack_check(const struct dp_stack *stack, const json_t *hello, struct dp_err *err)
+{
+    enum dp_stack_fit worst = DP_STACK_FITS;
+    size_t i;
+    json_t *library;
+    json_array_foreach(json_object_get(hello, "libraries"), i, library)
+    {
+        struct dp_err found;
+        const enum dp_stack_fit fit = check_library(stack, library, &found);
+        if (fit > worst) {
+            worst = fit;
+            *err = found;
+        }
+    }
+    return worst;
+}
+
+json_t *dp_stack_describe(const struct dp_stack *stack)
+{
+    return json_pack("{s:s, s:s, s:O}", "kind", stack->kind, "path", stack->root, "roles", stack->roles);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What opening a folder and opening a process share.
+ */
+#ifndef DP_RUN_STACK_INTERNAL_H
+#define DP_RUN_STACK_INTERNAL_H
+
+#include "suite/run/stack.h"
+
+#define DP_STACK_NAMES 8
+
+/* A role and the names of its files, the best first: SONAMEs or globs. */
+struct dp_stack_role {
+    const char *role;
+    const char *names[DP_STACK_NAMES]; /* ended by NULL */
+    const char *symbol;                /* a file that defines it is taken first; NULL: any file */
+    bool system;                       /* part of the driver: the system's where the stack has none */
+    bool instrument;                   /* looks on and is not measured: the user's variable stands */
+};
+extern const struct dp_stack_role dp_stack_roles[]; /* ended by a row without role */
+
+/* Does the file define or use the symbol? */
+bool dp_stack_holds_symbol(const char *path, const char *symbol);
+/* "pid:N" from `digits` on. */
+int dp_stack_open_process(const char *digits, struct dp_stack *ret, struct dp_err *err);
+
+#endif
