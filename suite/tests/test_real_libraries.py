@@ -152,6 +152,41 @@ class Whole(Real):
         self.run_cases([POOL, "--require", "cuda"], 2)
 
 
+# A tensor (data type, extents, strides), a pooling (mode, NaN, window, padding, stride): statuses, and the extents
+# of the output, as a library sees them. No handle is needed, so neither is a GPU.
+DESCRIBE = """
+import ctypes, json, sys
+library, answers = ctypes.CDLL(sys.argv[1]), []
+tensor, pooling = ctypes.c_void_p(), ctypes.c_void_p()
+library.cudnnCreateTensorDescriptor(ctypes.byref(tensor))
+library.cudnnCreatePoolingDescriptor(ctypes.byref(pooling))
+for shape, window in json.loads(sys.argv[2]):
+    made = [ctypes.c_int() for _ in range(4)]
+    status = (library.cudnnSetTensor4dDescriptorEx(tensor, *shape)
+              or library.cudnnSetPooling2dDescriptor(pooling, *window)
+              or library.cudnnGetPooling2dForwardOutputDim(pooling, tensor, *map(ctypes.byref, made)))
+    answers.append([status, None if status else [extent.value for extent in made]])
+print(json.dumps(answers))
+"""
+NCHW, NHWC = (0, 4, 16, 28, 28, 12544, 784, 28, 1), (2, 4, 16, 28, 28, 12544, 1, 448, 16)
+PLAIN = (0, 0, 3, 3, 1, 1, 2, 2)
+GOOD = {(NCHW, PLAIN): 14, (NHWC, PLAIN): 14, ((9, *NHWC[1:]), (3, *PLAIN[1:])): 14, (NCHW, (1, 1, *PLAIN[2:])): 14,
+        (NCHW, (2, 0, 3, 3, 0, 0, 1, 1)): 26, (NCHW, (0, 0, 28, 28, 0, 0, 1, 1)): 1, (NCHW, (1, 0, 5, 5, 2, 2, 1, 1)): 28,
+        (NCHW, (0, 0, 2, 2, 0, 0, 2, 2)): 14, (NCHW, (0, 0, 3, 3, 0, 0, 2, 2)): 13}
+BAD = [((77, *NCHW[1:]), PLAIN), ((0, 0, *NCHW[2:]), PLAIN), ((*NCHW[:5], 0, 0, 0, 0), PLAIN), (NCHW, (4, *PLAIN[1:])),
+       (NCHW, (0, 2, *PLAIN[2:])), (NCHW, (0, 0, 0, 3, 1, 1, 2, 2)), (NCHW, (0, 0, 3, 3, 1, 1, 0, 2)),
+       (NCHW, (0, 0, 40, 40, 0, 0, 1, 1)), (NCHW, (0, 0, 29, 29, 0, 0, 2, 2))]
+
+
+class Descriptors(Real):
+    def test_the_emulated_library_answers_as_the_real_one(self):
+        wanted = [*([0, [4, 16, extent, extent]] for extent in GOOD.values()), *([2000, None] for _ in BAD)]
+        for library in (CUDNN, EMULATION / "libcudnn.so.9"):
+            done = subprocess.run([sys.executable, "-c", DESCRIBE, library, json.dumps([*GOOD, *BAD])],
+                                  capture_output=True, text=True, check=True, timeout=TIMEOUT)
+            self.assertEqual(json.loads(done.stdout), wanted, library)
+
+
 class Dying(Real):
     """A library that ends the process costs the cases that need it."""
 

@@ -127,6 +127,10 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDa
     if (ndim < 3 || ndim > CUDNN_DIM_MAX) {
         return emulated_cudnn_error(CUDNN_STATUS_NOT_SUPPORTED, "%d dimensions", ndim);
     }
+    if (dtype != CUDNN_DATA_FLOAT && dtype != CUDNN_DATA_DOUBLE && dtype != CUDNN_DATA_HALF &&
+        dtype != CUDNN_DATA_BFLOAT16) {
+        return emulated_cudnn_error(CUDNN_STATUS_BAD_PARAM, "data type %d", (int)dtype);
+    }
     for (int d = 0; d < ndim; d++) {
         if (dim[d] < 1 || stride[d] < 1) {
             return emulated_cudnn_error(CUDNN_STATUS_BAD_PARAM, "extent %d, stride %d", dim[d], stride[d]);

@@ -45,15 +45,16 @@ cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudn
 
 static int outputs(const struct cudnnPoolingStruct *p, const struct cudnnTensorStruct *x, int d)
 {
-    return 1 + (x->dim[2 + d] + 2 * p->pad[d] - p->window[d]) / p->stride[d];
+    const int room = x->dim[2 + d] + 2 * p->pad[d] - p->window[d];
+    return room < 0 ? 0 : 1 + room / p->stride[d];
 }
 
 cudnnStatus_t cudnnGetPooling2dForwardOutputDim(const cudnnPoolingDescriptor_t pooling,
                                                 const cudnnTensorDescriptor_t x, int *n, int *c, int *h,
                                                 int *w)
 {
-    if (x->ndim != 4) {
-        return emulated_cudnn_error(CUDNN_STATUS_BAD_PARAM, "%d dimensions", x->ndim);
+    if (x->ndim != 4 || outputs(pooling, x, 0) < 1 || outputs(pooling, x, 1) < 1) {
+        return emulated_cudnn_error(CUDNN_STATUS_BAD_PARAM, "the window is larger than the padded input");
     }
     *n = x->dim[0];
     *c = x->dim[1];
