@@ -303,11 +303,19 @@ static void set_search_path(const struct dp_stack *stack)
     dp_text_free(&list);
 }
 
+/* What messages call it: they stand in reports, which are the same for two processes of one stack. Owned. */
+static char *shown_name(const struct dp_stack *stack)
+{
+    return dp_printf("%s%s", stack->mapped ? "process " : "", stack->root);
+}
+
 void dp_stack_apply(const struct dp_stack *stack, struct dp_catalogue *catalogue)
 {
     const char *role;
     json_t *file;
-    setenv("DETPROBE_STACK", stack->name, /* overwrite= */ 1);
+    char *shown = shown_name(stack);
+    setenv("DETPROBE_STACK", shown, /* overwrite= */ 1);
+    free(shown);
     json_object_foreach(stack->roles, role, file)
     {
         char *name = variable_of(role);
@@ -367,8 +375,9 @@ static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_
                    "the program took '%.150s' for role %.60s, the stack has '%.150s'", path, role, file);
         return DP_STACK_DIFFERS;
     }
-    dp_err_set(err, DP_EXIT_NO_VERDICT, "the stack '%.200s' has no library for role %.60s", stack->name,
-               role);
+    char *shown = shown_name(stack);
+    dp_err_set(err, DP_EXIT_NO_VERDICT, "the stack '%.200s' has no library for role %.60s", shown, role);
+    free(shown);
     return DP_STACK_LACKS;
 }
 

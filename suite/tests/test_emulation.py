@@ -496,8 +496,24 @@ class Refusals(Emulated):
     def test_modes(self):
         self.skipped("mode=2", "device_busy", "PROHIBITED")
         self.skipped("mode=3", "device_busy", "EXCLUSIVE_PROCESS")
-        report = self.run_cases(GEMM[:1], 0, "mode=3", environment={"DETPROBE_FORCE": "1"})
+        self.skipped("mode=3", "device_busy", "--force")
+
+    def test_force(self):
+        """It reaches the programs, stands in the report, and a resumed run has it from the log."""
+        report = self.run_cases([GEMM[0], "--force"], 0, "mode=3")
         self.assertEqual(self.rows(report)[GEMM[0]], KEPT)
+        self.assertEqual(report["body"]["environment"]["variables"]["DETPROBE_FORCE"], "1")
+        self.assertIn("measured with --force", self.text)
+        log = pathlib.Path(self.folder.name, "report.json.log.jsonl")
+        log.write_text("".join(log.read_text().splitlines(keepends=True)[:3]))
+        done = self.detprobe("run", "--resume", log, injection="mode=3")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        resumed = json.loads(pathlib.Path(self.folder.name, "report.json").read_text())
+        self.assertEqual(resumed["digest"], report["digest"])
+        self.skipped("mode=2", "device_busy", "PROHIBITED", environment={"DETPROBE_FORCE": "1"})
+        plain = self.run_cases(GEMM[:1], 0)
+        self.assertNotIn("DETPROBE_FORCE", plain["body"]["environment"]["variables"])
+        self.assertNotIn("--force", self.text)
 
     def test_memory(self):
         self.skipped("memory=1048576", "memory", "MiB")

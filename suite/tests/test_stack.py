@@ -274,7 +274,8 @@ class Processes(Case):
         copy = self.folder / "libopenblas.so.0.3.21"
         shutil.copy(BLAS, copy)
         process = self.start(copy)
-        report = self.run_cases(0, GEMM, "tells/*", "--stack", f"pid:{process.pid}")
+        lacked = {"TELLS": '{"cudnn": "/usr/lib/libcudnn.so.9"}'}
+        report = self.run_cases(0, GEMM, "tells/*", "--stack", f"pid:{process.pid}", environment=lacked)
         stack = report["body"]["environment"]["stack"]
         self.assertEqual((stack["kind"], stack["path"]), ("process", os.path.realpath(sys.executable)))
         self.assertEqual(stack["roles"]["cblas"], str(copy))
@@ -282,7 +283,7 @@ class Processes(Case):
         paths = [row["path"] for row in report["body"]["environment"]["libraries"] if row["role"] == "cblas"]
         self.assertEqual(set(paths), {str(copy)})
         other = self.start(copy)
-        again = self.run_cases(0, GEMM, "tells/*", "--stack", f"pid:{other.pid}")
+        again = self.run_cases(0, GEMM, "tells/*", "--stack", f"pid:{other.pid}", environment=lacked)
         self.assertEqual(again["digest"], report["digest"], "which process it was is no part of the stack")
         copy.unlink()
         self.refused(f"pid:{process.pid}", 65, f"'{copy}' was deleted since process {process.pid} loaded it")

@@ -14,6 +14,7 @@
 
 #include "probes/kit/library.h"
 #include "probes/kit/op.h"
+#include "probes/kit/outcome.h"
 #include "suite/base/json.h"
 
 static const char *fast_path;
@@ -36,6 +37,23 @@ static void named_or_nothing(void **state)
     setenv("DETPROBE_LIB_MATH", "libm.so.6", 1);
     assert_null(kit_open_role("math", libm, "no_such_symbol"));
     unsetenv("DETPROBE_LIB_MATH");
+    assert_non_null(kit_open_role("math", libm, "cos"));
+}
+
+/* Under a stack a role without a file is missing, but for the driver. */
+static void stack_or_nothing(void **state)
+{
+    (void)state;
+    setenv("DETPROBE_STACK", "/opt/stack", 1);
+    kit_outcome_clear();
+    assert_null(kit_open_role("math", libm, "cos"));
+    assert_string_equal(kit_outcome()->reason, "library_missing");
+    assert_string_equal(kit_outcome()->text, "the stack '/opt/stack' has no library for role math");
+    assert_non_null(kit_open_role("cuda", libm, "cos"));
+    setenv("DETPROBE_LIB_MATH", "libm.so.6", 1);
+    assert_non_null(kit_open_role("math", libm, "cos"));
+    unsetenv("DETPROBE_LIB_MATH");
+    unsetenv("DETPROBE_STACK");
     assert_non_null(kit_open_role("math", libm, "cos"));
 }
 
@@ -64,6 +82,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(named_or_nothing),
+        cmocka_unit_test(stack_or_nothing),
         cmocka_unit_test(harmless_library_is_not_named),
         cmocka_unit_test(culprit_is_named),
     };

@@ -71,7 +71,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
 {
-    const long version = emulate_number("cublas", 130100);
+    const long version = emulate_number("cublas", EMULATED_CUBLAS);
     *value = (int)(type == MAJOR_VERSION   ? version / 10000
                    : type == MINOR_VERSION ? version / 100 % 100
                                            : version % 100);

@@ -87,7 +87,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 
 size_t cublasLtGetVersion(void)
 {
-    return (size_t)emulate_number("cublas", 130100);
+    return (size_t)emulate_number("cublas", EMULATED_CUBLAS);
 }
 
 const char *cublasLtGetStatusString(cublasStatus_t status)
