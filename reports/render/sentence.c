@@ -80,6 +80,21 @@ static bool add_control(struct dp_text *out, const json_t *body, bool (*is)(cons
     return false;
 }
 
+static bool add_other_stack(struct dp_text *out, const json_t *body)
+{
+    const json_t *results = json_object_get(body, "results");
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        count += strcmp(dp_json_string(result, "observed", ""), "error") == 0 &&
+                 strcmp(dp_json_string(result, "reason", ""), "stack") == 0;
+    }
+    if (count > 0) {
+        dp_words_join(out, "; ", "no valid verdict, a program did not use the stack");
+    }
+    return count > 0;
+}
+
 static void add_varying(struct dp_text *out, const struct numbers *n)
 {
     if (n->varies == 0) {
@@ -113,8 +128,9 @@ char *dp_report_sentence(const json_t *report)
     if (json_is_true(json_object_get(json_object_get(report, "measurements"), "interrupted"))) {
         dp_text_put(&out, "interrupted");
     }
+    const bool other_stack = add_other_stack(&out, body);
     const bool invalid =
-        add_control(&out, body, is_misbehaved, "no valid verdict, control '", "' misbehaved");
+        add_control(&out, body, is_misbehaved, "no valid verdict, control '", "' misbehaved") || other_stack;
     if (n.repeats + n.varies + n.wrong > 0) {
         add_verdict(&out, &n);
     } else if (!invalid) {

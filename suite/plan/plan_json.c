@@ -169,6 +169,21 @@ static int read_int(const json_t *object, const char *key, json_int_t low, json_
     return 0;
 }
 
+/* What a log of another hand may hold instead of a name or nothing, and instead of yes or no. */
+static int read_stack(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)
+{
+    const json_t *stack = json_object_get(object, "stack"), *force = json_object_get(object, "force");
+    if (!json_is_string(stack) && !json_is_null(stack)) {
+        return dp_err_set(err, DP_EXIT_DATA, "plan: member 'stack' is no string and not null");
+    }
+    if (!json_is_boolean(force)) {
+        return dp_err_set(err, DP_EXIT_DATA, "plan: member 'force' is not true or false");
+    }
+    ret->stack = json_string_value(stack);
+    ret->force = json_is_true(force);
+    return 0;
+}
+
 static int read_options(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)
 {
     json_int_t seeds = 0;
@@ -185,11 +200,9 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
         read_int(object, "budget_ns", 0, INT64_MAX, &budget, err) != 0 ||
         read_strings(object, "axes", &ret->axes, err) != 0 ||
         read_strings(object, "include", &ret->include, err) != 0 ||
-        read_strings(object, "exclude", &ret->exclude, err) != 0) {
+        read_strings(object, "exclude", &ret->exclude, err) != 0 || read_stack(object, ret, err) != 0) {
         return -1;
     }
-    ret->stack = dp_json_string(object, "stack", NULL);
-    ret->force = json_is_true(json_object_get(object, "force"));
     ret->seeds = (int)seeds;
     ret->runs = (int)runs;
     ret->fresh = (int)fresh;

@@ -622,14 +622,17 @@ static void test_options_round_trip(void **state)
                                             .budget_ns = INT64_MAX,
                                             .axes = {axes, 2},
                                             .include = {include, 1},
-                                            .exclude = {exclude, 1}};
+                                            .exclude = {exclude, 1},
+                                            .stack = "/opt/stack",
+                                            .force = true};
     json_t *object = dp_plan_options_to_json(&options);
     struct dp_plan_options back;
     struct dp_err err;
     assert_int_equal(dp_plan_options_from_json(object, &back, &err), 0);
     json_t *again = dp_plan_options_to_json(&back);
     assert_true(json_equal(object, again));
-    assert_true(back.seed == UINT64_MAX && back.budget_ns == INT64_MAX && back.fresh == -1);
+    assert_string_equal(back.stack, "/opt/stack");
+    assert_true(back.force && back.seed == UINT64_MAX && back.budget_ns == INT64_MAX && back.fresh == -1);
     free_options(&back);
     json_decref(again);
 
@@ -639,7 +642,8 @@ static void test_options_round_trip(void **state)
         {"level", "1"},      {"seed", "\"-1\""},  {"seed", "\"99999999999999999999\""},
         {"seed", "1"},       {"seeds", "-1"},     {"runs", "\"8\""},
         {"fresh", "-2"},     {"axes", "{}"},      {"include", "[1]"},
-        {"exclude", "null"}, {"budget_ns", "-1"},
+        {"exclude", "null"}, {"budget_ns", "-1"}, {"stack", "1"},
+        {"force", "null"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         json_t *broken = json_copy(object);

@@ -198,6 +198,7 @@ class Fitting(Case):
             for row in report["body"]["results"]:
                 self.assertEqual((row["observed"], row["reason"]), ("error", "stack"))
             self.assertEqual(report["measurements"]["exit"]["reason"], "a program did not use the stack")
+            self.assertIn("\nno valid verdict, a program did not use the stack; 2 operations", done.stdout)
             self.assertIn(f"the program took '/usr/lib/libcublas.so.13' for role cublas, the stack has "
                           f"'{stack}/lib/libcublas.so.13'", json.dumps(report))
         done = detprobe("doctor", "--stack", stack, environment={"DETPROBE_PROBE_PATH": str(self.probes), **tells})
