@@ -106,12 +106,25 @@ static int concurrency(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+/* The suite started this process for the device; that it is the one is checked. */
+static int device(const char *setting, struct kit_setting *ret)
+{
+    const char *end;
+    const int64_t ordinal = number(setting, 0, 4096, &end);
+    if (ordinal < 0 || *end) {
+        return kit_skip("unsupported", "device '%s' is no number of a device", setting);
+    }
+    ret->device = (int)ordinal + 1;
+    return KIT_OK;
+}
+
 static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing},          {"fresh", nothing},   {"poison", poison}, {"busy", busy},
-    {"concurrency", concurrency}, {"threads", threads}, {"batch", batch},   {"algorithm", algorithm},
+    {"repeat", nothing}, {"fresh", nothing},           {"poison", poison},
+    {"busy", busy},      {"concurrency", concurrency}, {"threads", threads},
+    {"batch", batch},    {"algorithm", algorithm},     {"device", device},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

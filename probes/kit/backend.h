@@ -47,6 +47,8 @@ struct kit_backend {
      * observation's member `kernels`, or NULL; owned. */
     bool (*trace)(void);
     json_t *(*traced)(void);
+    /* Which device of the machine this process opened, for axis device; NULL: there is nothing to choose. */
+    int (*ordinal)(void);
     /* Axis busy; NULL: not known to the backend's programs. Called before each run, so that the work surely
      * is under way during it; it ends by itself if it is not called again. KIT_IDLE ends it. */
     int (*busy)(enum kit_busy work);

@@ -117,9 +117,23 @@ int kit_cuda_libraries(struct kit_library *ret, int max)
 
 /* --- opening --- */
 
+/* The first, or the one that DETPROBE_DEVICE names by its number. */
+static int choose_device(void)
+{
+    const char *const named = getenv("DETPROBE_DEVICE");
+    char *end = "";
+    const long ordinal = named && *named ? strtol(named, &end, 10) : 0;
+    if (*end || ordinal < 0 || ordinal >= kit_device_count()) {
+        return kit_skip("no_device", "no device '%.40s': the driver shows %d, counted from 0", named,
+                        kit_device_count());
+    }
+    cuda.ordinal = (int)ordinal;
+    return kit_driver_check(kit_driver.cuDeviceGet(&cuda.device, cuda.ordinal), "cuDeviceGet");
+}
+
 static int open_context(void)
 {
-    int rc = kit_driver_check(kit_driver.cuDeviceGet(&cuda.device, 0), "cuDeviceGet");
+    int rc = choose_device();
     rc = rc ? rc : kit_device_idle(cuda.device);
     if (rc) {
         return rc;
@@ -319,6 +333,11 @@ static const void *cuda_peek(const void *memory)
     return NULL;
 }
 
+static int cuda_ordinal(void)
+{
+    return cuda.ordinal;
+}
+
 static void cuda_introduce(json_t *hello)
 {
     const int count = kit_device_count();
@@ -349,6 +368,7 @@ const struct kit_backend kit_cuda = {
     .available = cuda_available,
     .peek = cuda_peek,
     .introduce = cuda_introduce,
+    .ordinal = cuda_ordinal,
     .lost = kit_driver_lost,
 #ifdef KIT_CUPTI
     .trace = kit_cupti_begin,

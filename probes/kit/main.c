@@ -109,6 +109,9 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (session->backend->at_once) {
         json_array_append_new(axes, json_string("concurrency"));
     }
+    if (session->backend->ordinal) {
+        json_array_append_new(axes, json_string("device"));
+    }
     if (offers_choices(program)) {
         json_array_append_new(axes, json_string("algorithm"));
     }

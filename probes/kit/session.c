@@ -280,7 +280,14 @@ static int check_backend(const struct kit_backend *backend, const struct kit_set
     const char *const axis = setting->busy && !backend->busy       ? "busy"
                              : setting->lanes && !backend->at_once ? "concurrency"
                                                                    : NULL;
-    return axis ? kit_skip("unsupported", "backend '%s' does not vary axis %s", backend->name, axis) : KIT_OK;
+    if (axis) {
+        return kit_skip("unsupported", "backend '%s' does not vary axis %s", backend->name, axis);
+    }
+    if (setting->device && (!backend->ordinal || backend->ordinal() != setting->device - 1)) {
+        return kit_skip("unsupported", "device %d is not the one that this process opened",
+                        setting->device - 1);
+    }
+    return KIT_OK;
 }
 
 static int serve(struct kit_session *session, const struct kit_request *request, json_t **ret_observation)

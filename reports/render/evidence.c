@@ -166,7 +166,9 @@ static char *kernels_text(const json_t *entry)
 {
     const json_t *rows = json_object_get(entry, "kernels");
     const json_t *one = json_object_get(json_array_get(rows, 0), "launched");
-    const json_t *two = json_object_get(json_array_get(rows, 1), "launched");
+    const char *axis = dp_json_string(json_array_get(rows, 1), "axis", "");
+    const json_t *two =
+        strcmp(axis, "fresh") == 0 ? json_object_get(json_array_get(rows, 1), "launched") : NULL;
     return two ? dp_printf(": kernel %.*s, then %.*s", NAME_SHOWN, other_kernel(one, two), NAME_SHOWN,
                            other_kernel(two, one))
                : dp_strdup("");
@@ -184,6 +186,9 @@ static const char *way_of(const json_t *entry, const json_t *result)
                          : "one process repeats its bits, a new one gives others";
     }
     const char *axis = dp_json_string(json_object_get(entry, "worst"), "axis", "");
+    if (json_is_true(json_object_get(tally_of(entry, "device"), "moved"))) {
+        return "one device repeats its bits, another one of its class gives others";
+    }
     return strcmp(axis, "busy") == 0          ? "alone it repeats, beside other work it does not"
            : strcmp(axis, "concurrency") == 0 ? "one at a time it repeats, several at once do not"
                                               : "the base setting repeats, another setting does not";

@@ -321,6 +321,12 @@ static int run_and_judge(struct run *run, struct dp_err *err)
     if (execute(run, err) != 0) {
         return -1;
     }
+    const size_t planned = run->plan.request_count;
+    dp_plan_add_devices(&run->plan, run->answers.hellos);
+    dp_answers_grow(&run->answers, run->plan.request_count);
+    if (run->plan.request_count > planned && !run->verdict.signal && execute(run, err) != 0) {
+        return -1;
+    }
     dp_judge(&run->plan, &run->answers, 0, &run->judged);
     for (int round = 1; round <= DP_RETEST_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
          round++) {

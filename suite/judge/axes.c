@@ -11,9 +11,9 @@
 #include "suite/judge/facts.h"
 
 const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
-    {"repeat", true, false},     {"fresh", true, false},    {"poison", true, false},  {"busy", true, true},
-    {"concurrency", true, true}, {"threads", false, false}, {"batch", false, false},  {"align", true, false},
-    {"algorithm", false, false}, {"isa", false, false},     {"device", false, false},
+    {"repeat", true, false},     {"fresh", true, false},    {"poison", true, false}, {"busy", true, true},
+    {"concurrency", true, true}, {"threads", false, false}, {"batch", false, false}, {"align", true, false},
+    {"algorithm", false, false}, {"isa", false, false},     {"device", true, false},
 };
 
 #define MAX_FACTORS 4
@@ -208,9 +208,16 @@ static void compare_runs(const struct dp_fact *base, struct dp_moved *moved)
     }
 }
 
+/* A device has a process of its own. Where a new process alone moves the bits, its device says nothing. */
+static bool is_confounded_by_fresh(const struct dp_view *view, const char *axis, int round)
+{
+    return strcmp(axis, "device") == 0 && dp_axis_moved(view, "fresh", round).moved;
+}
+
 struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int round)
 {
     struct dp_moved moved = {0};
+    const bool confounded = is_confounded_by_fresh(view, axis, round);
     const struct dp_compared_axis *compared = axis_named(axis);
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
@@ -218,6 +225,9 @@ struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int 
             continue;
         }
         moved.observed++;
+        if (confounded) {
+            continue;
+        }
         const struct dp_fact *base = compared->with_base ? dp_base_of(view, fact) : NULL;
         const bool alone = strcmp(fact->request->axis, axis) == 0; /* else another axis moved it as well */
         if (fact->distinct != 1) {

@@ -184,7 +184,7 @@ static json_t *measure_settings(const struct dp_view *view, const char *axis)
     factor[strcspn(factor, "*")] = '\0';
     const struct dp_moved moved = dp_axis_moved(view, factor, 0);
     free(factor);
-    return json_pack("{soso}", "settings", settings, "confounded",
+    return json_pack("{sososo}", "settings", settings, "moved", json_boolean(moved.moved), "confounded",
                      json_boolean(moved.observed > 0 && moved.comparable == 0));
 }
 
@@ -335,16 +335,27 @@ static void add_times(const struct dp_view *view, json_t *entry)
 
 #define KERNELS_LISTED 8 /* different sets of kernels of one case */
 
-/* What was launched: each set of kernels once, with the first place where it was seen. More than one at the
- * base setting and in new processes means that the library chose anew. */
+static bool starts_anew(const struct dp_request *request)
+{
+    static const char *const axes[] = {"repeat", "fresh", "device"};
+    for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); i++) {
+        if (strcmp(request->axis, axes[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was launched: each set of kernels once, with the first place where it was seen; first those of new
+ * processes, where more than one means that the library chose anew. */
 static void add_kernels(const struct dp_view *view, json_t *entry)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; i < view->count && json_array_size(rows) < KERNELS_LISTED; i++) {
-        const struct dp_fact *fact = view->facts[i];
+    for (size_t i = 0; i < 2 * view->count && json_array_size(rows) < KERNELS_LISTED; i++) {
+        const struct dp_fact *fact = view->facts[i % view->count];
         json_t *launched =
             fact->kind == DP_FACT_OBSERVATION ? json_object_get(fact->answer, "kernels") : NULL;
-        bool known = !launched;
+        bool known = !launched || starts_anew(fact->request) != (i < view->count);
         for (size_t k = 0; k < json_array_size(rows) && !known; k++) {
             known = json_equal(json_object_get(json_array_get(rows, k), "launched"), launched);
         }

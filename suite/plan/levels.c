@@ -44,7 +44,8 @@ static const struct dp_level levels[] = {
      .busy = busy_all,
      .concurrency = concurrency_all,
      .threads = threads_all,
-     .batch = batch_all},
+     .batch = batch_all,
+     .devices = true},
     {.name = "deep",
      .seeds = 32,
      .runs = 200,
@@ -55,7 +56,8 @@ static const struct dp_level levels[] = {
      .concurrency = concurrency_all,
      .threads = threads_all,
      .batch = batch_all,
-     .products = true},
+     .products = true,
+     .devices = true},
 };
 
 /* `batch*repeat` is left out of the deep level: it repeats what `batch` with two runs and `repeat` show
@@ -69,6 +71,7 @@ static const struct dp_axis axes[] = {
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
+    {.name = "device", .extent = DP_EXTENT_DEVICE, .backend = "cuda"},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
     {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .needs = "batch"},
     {.name = "threads*batch", .extent = DP_EXTENT_INVARIANT, .product = true, .deep = true, .needs = "batch"},
@@ -76,7 +79,7 @@ static const struct dp_axis axes[] = {
 };
 
 /* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"align", "isa", "device"};
+static const char *const not_available[] = {"align", "isa"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)

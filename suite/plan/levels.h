@@ -22,6 +22,7 @@ enum dp_extent {
     DP_EXTENT_FULL,     /* every seed, every run */
     DP_EXTENT_FIRST,    /* every run, on the first seeds */
     DP_EXTENT_FRESH,    /* once in each fresh process, on the first seeds */
+    DP_EXTENT_DEVICE,   /* as INVARIANT, in a process for each device; planned when the devices are known */
     DP_EXTENT_INVARIANT /* a few runs on the first seeds */
 };
 
@@ -33,6 +34,7 @@ struct dp_level {
     /* settings, each list ended by NULL */
     const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch;
     bool products; /* takes the product axes by itself */
+    bool devices;  /* and axis device */
 };
 
 struct dp_axis {

@@ -116,13 +116,25 @@ static bool has_request(const struct dp_plan *plan, const char *axis)
     return false;
 }
 
+static bool has_case(const struct dp_plan *plan, const char *backend)
+{
+    for (size_t i = 0; i < plan->case_count; i++) {
+        if (!plan->cases[i]->control && strcmp(plan->cases[i]->backend, backend) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An axis that no case of the plan takes is none of it, unless it was asked for. */
 static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
 {
     plan->axes = dp_alloc(scheme->axis_count, sizeof(*plan->axes));
     for (size_t i = 0; i < scheme->axis_count; i++) {
-        if (scheme->asked[i] || has_request(plan, scheme->axes[i]->name)) {
-            plan->axes[plan->axis_count++] = scheme->axes[i]->name;
+        const struct dp_axis *axis = scheme->axes[i];
+        const bool later = axis->extent == DP_EXTENT_DEVICE && has_case(plan, axis->backend);
+        if (scheme->asked[i] || later || has_request(plan, axis->name)) {
+            plan->axes[plan->axis_count++] = axis->name;
         }
     }
     plan->seeds = scheme->seeds;
@@ -177,7 +189,7 @@ void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t cou
     const size_t old_count = plan->request_count;
     for (size_t i = 0; i < old_count; i++) {
         struct dp_request request = plan->requests[i];
-        if (request.retest == 0 && is_suspect(suspects, count, request.case_index)) {
+        if (request.retest == 0 && !request.dropped && is_suspect(suspects, count, request.case_index)) {
             request.retest = round;
             builder.case_index = request.case_index;
             append(&builder, &request);
@@ -189,6 +201,10 @@ void dp_plan_free(struct dp_plan *plan)
 {
     free(plan->cases);
     free(plan->requests);
+    for (size_t i = 0; i < plan->text_count; i++) {
+        free(plan->texts[i]);
+    }
+    free(plan->texts);
     free(plan->left_out);
     free(plan->axes);
     *plan = (struct dp_plan){0};

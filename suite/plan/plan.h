@@ -39,8 +39,10 @@ struct dp_request {
     int seed_index;      /* i of seed/i */
     const char *set;     /* "wide", "unit", "exact"; static */
     int runs;
-    int process; /* 0: the program's base process; k > 0: its k-th fresh process */
-    int retest;  /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
+    int process;         /* 0: the program's base process; k > 0: its k-th fresh process, then one a device */
+    const char *device;  /* which device its process opens, by number; NULL: the program's first. Static */
+    const char *dropped; /* why it is not asked: answered so by the runner. NULL: it is. The plan's own */
+    int retest;          /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
 };
 
 struct dp_left_out {
@@ -60,6 +62,8 @@ struct dp_plan {
     const char **axes; /* axes in this plan, products included, in the order of the design's table */
     size_t axis_count;
     int seeds, runs, fresh;
+    char **texts; /* owned, for requests that are dropped */
+    size_t text_count;
     int64_t expected_ns; /* from the catalogue's costs, starting the programs included */
 };
 
@@ -70,6 +74,11 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
 /* Appends the requests that confirm findings: for every case index in `suspects` the requests of the first
  * pass that showed the difference or more, with retest = round. */
 void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t count, int round);
+/* Axis device: the requests for every other device of the machine than the one that the base process opened,
+ * from what the programs said of the machine (object: program -> hello). The plan itself says `device` on
+ * every machine alike. A device of another class and a machine with one device are requests that are dropped,
+ * so that nothing passes that was not compared. */
+void dp_plan_add_devices(struct dp_plan *plan, const json_t *hellos);
 void dp_plan_free(struct dp_plan *plan);
 
 /* The request as a protocol message with the given id. Owned. */

@@ -10,9 +10,7 @@
 #include "suite/plan/scheme.h"
 
 enum {
-    FIRST_SEEDS = 2,    /* what axes other than repeat take */
-    INVARIANT_RUNS = 2, /* ... and how often at each setting: one repeat tells whether the setting repeats */
-    LEAST_SEEDS = 2,    /* a case is never cut below these */
+    LEAST_SEEDS = 2, /* a case is never cut below these */
     LEAST_RUNS = 3,
     MISCOUNT_RUNS = 100,    /* of a control with an exact number of mismatches that states no runs */
     DEFAULT_COST_US = 1000, /* of a case whose catalogue states none */
@@ -46,7 +44,9 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
     }
     for (size_t i = 0; all[i].name; i++) {
         const bool fresh = all[i].extent == DP_EXTENT_FRESH;
-        const bool usual = !all[i].product || (all[i].deep && scheme->level->products);
+        const bool usual = all[i].extent == DP_EXTENT_DEVICE ? scheme->level->devices
+                           : all[i].product                  ? all[i].deep && scheme->level->products
+                                                             : true;
         const bool take = wanted[i] || (options->axes.count == 0 && usual) || (fresh && options->fresh > 0);
         if (take && !(fresh && scheme->fresh == 0)) {
             scheme->asked[scheme->axis_count] = wanted[i];
@@ -174,8 +174,8 @@ static void visit_wide(const struct scheme *scheme, const struct share *share, i
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
         const bool all_seeds = axis->extent == DP_EXTENT_FULL;
-        if (axis->extent == DP_EXTENT_FRESH || !takes_axis(scheme, share, i) ||
-            (!all_seeds && seed >= FIRST_SEEDS)) {
+        if (axis->extent == DP_EXTENT_FRESH || axis->extent == DP_EXTENT_DEVICE ||
+            !takes_axis(scheme, share, i) || (!all_seeds && seed >= FIRST_SEEDS)) {
             continue;
         }
         const struct dp_request request = {.seed_index = seed, .set = "wide"};

@@ -9,7 +9,11 @@
 #include "suite/plan/levels.h"
 #include "suite/plan/plan.h"
 
-enum { DP_AXIS_MAX = 16 };
+enum {
+    DP_AXIS_MAX = 16,
+    FIRST_SEEDS = 2,   /* what axes other than repeat take */
+    INVARIANT_RUNS = 2 /* ... and how often at each setting: one repeat tells whether the setting repeats */
+};
 
 struct scheme {
     const struct dp_level *level;

@@ -25,8 +25,9 @@ struct dp_process {
     bool no_interpreter; /* it did not start because this machine lacks what runs it */
 };
 
-/* Starts the program. -1 with *err when it cannot be executed; nothing is left behind then. */
-int dp_process_start(const struct dp_program *program, const struct dp_signals *signals,
+/* Starts the program, for a device if one is named. -1 with *err when it cannot be executed; nothing is left
+ * behind then. */
+int dp_process_start(const struct dp_program *program, const char *device, const struct dp_signals *signals,
                      struct dp_process *ret, struct dp_err *err);
 /* To the whole group. */
 void dp_process_signal(const struct dp_process *process, int signal);

@@ -181,11 +181,12 @@ static int take_hello(struct reader *reader, const struct dp_plan *plan, struct 
     return 0;
 }
 
-/* A key that ends in a retest's number above 0: the request is not planned when a log is read. */
-static bool is_retest(const char *key)
+/* A key that ends in a retest's number above 0, or of axis device: the request is not planned when a log is
+ * read. */
+static bool is_later(const char *key)
 {
-    const char *last = strrchr(key, '|');
-    return last && last[1] >= '1' && last[1] <= '9';
+    const char *last = strrchr(key, '|'), *axis = strchr(key, '|');
+    return last && ((last[1] >= '1' && last[1] <= '9') || strncmp(axis, "|device|", 8) == 0);
 }
 
 static int take_answer(struct reader *reader, const struct dp_plan *plan, struct dp_answers *answers,
@@ -196,7 +197,7 @@ static int take_answer(struct reader *reader, const struct dp_plan *plan, struct
     const json_t *answer = json_object_get(line, "answer");
     bool planned = request >= 0 && request < (json_int_t)plan->request_count;
     char *expected = planned ? dp_request_key(plan, (size_t)request) : NULL;
-    bool fits = planned ? strcmp(key, expected) == 0 : request >= 0 && is_retest(key);
+    bool fits = planned ? strcmp(key, expected) == 0 : request >= 0 && is_later(key);
     free(expected);
     if (!fits) {
         return malformed(reader, err, "an answer to no request of this run");
@@ -296,7 +297,7 @@ struct dp_runlog *dp_runlog_resume(const char *path, const struct dp_plan *plan,
 
 json_t *dp_runlog_kept(struct dp_runlog *log, const struct dp_plan *plan, size_t request)
 {
-    if (!log->kept || plan->requests[request].retest == 0) {
+    if (!log->kept) {
         return NULL;
     }
     char *key = dp_request_key(plan, request);

@@ -226,7 +226,7 @@ static void dismiss(struct crew *crew)
     free(crew->workers);
 }
 
-/* Answers that a resumed log holds for requests which were planned only now (retests). */
+/* Answers that a resumed log holds for requests which were planned only now (retests, devices). */
 static void take_kept(struct dp_session *session)
 {
     for (size_t i = 0; i < session->plan->request_count; i++) {
@@ -234,6 +234,16 @@ static void take_kept(struct dp_session *session)
             session->answers->items[i] = dp_runlog_kept(session->options->log, session->plan, i);
         }
         session->answered += session->answers->items[i] != NULL;
+    }
+}
+
+static void answer_dropped(struct dp_session *session)
+{
+    for (size_t i = 0; i < session->plan->request_count; i++) {
+        const char *dropped = session->plan->requests[i].dropped;
+        if (dropped && !session->answers->items[i]) {
+            dp_session_answer(session, i, dp_answer_skip("unsupported", dropped));
+        }
     }
 }
 
@@ -245,6 +255,7 @@ int dp_run(const struct dp_plan *plan, struct dp_answers *answers, const struct 
     dp_answers_grow(answers, plan->request_count);
     take_kept(&session);
     dp_session_settle(&session);
+    answer_dropped(&session);
     hire(&crew, &session);
     int rc = work(&crew, &session, /* stops */ true, err);
     dismiss(&crew);

@@ -57,6 +57,13 @@ static bool answered(const struct dp_worker *worker, size_t place)
     return worker->session->answers->items[worker->queue[place]] != NULL;
 }
 
+static bool same_process(const struct dp_worker *worker, size_t a, size_t b)
+{
+    const struct dp_request *one = &worker->session->plan->requests[worker->queue[a]];
+    const struct dp_request *two = &worker->session->plan->requests[worker->queue[b]];
+    return one->process == two->process && one->retest == two->retest;
+}
+
 /* Gives all that is left the same answer. */
 static void answer_rest(struct dp_worker *worker, json_t *answer)
 {
@@ -68,6 +75,28 @@ static void answer_rest(struct dp_worker *worker, json_t *answer)
     }
     json_decref(answer);
     worker->state = DP_WORKER_FINISHED;
+}
+
+static const struct dp_request *next_request(const struct dp_worker *worker)
+{
+    return worker->next < worker->count ? &worker->session->plan->requests[worker->queue[worker->next]]
+                                        : NULL;
+}
+
+/* The same, but what a process for one device says holds for that device alone. false: it was for none. */
+static bool answer_device(struct dp_worker *worker, json_t *answer)
+{
+    const size_t first = worker->next;
+    if (!next_request(worker) || !next_request(worker)->device) {
+        return false;
+    }
+    for (; worker->next < worker->count && same_process(worker, first, worker->next); worker->next++) {
+        if (!answered(worker, worker->next)) {
+            dp_session_answer(worker->session, worker->queue[worker->next], json_incref(answer));
+        }
+    }
+    json_decref(answer);
+    return true;
 }
 
 /* SIGTERM now, SIGKILL after the grace. What it still says is not wanted; what it prints is. */
@@ -99,13 +128,6 @@ static void fail(struct dp_worker *worker, const char *reason, const char *text)
     }
     worker->state = DP_WORKER_CLOSING; /* nothing more is heard, also from the pipe of a dead program */
     end_process(worker);
-}
-
-static bool same_process(const struct dp_worker *worker, size_t a, size_t b)
-{
-    const struct dp_request *one = &worker->session->plan->requests[worker->queue[a]];
-    const struct dp_request *two = &worker->session->plan->requests[worker->queue[b]];
-    return one->process == two->process && one->retest == two->retest;
 }
 
 /* Does the program know the axis? `repeat` and `fresh` need nothing from it; a product needs all its parts.
@@ -183,7 +205,9 @@ void dp_worker_start(struct dp_worker *worker)
         return;
     }
     struct dp_err err;
-    if (dp_process_start(worker->program, &worker->session->signals, &worker->process, &err)) {
+    const struct dp_request *request = next_request(worker);
+    if (dp_process_start(worker->program, request ? request->device : NULL, &worker->session->signals,
+                         &worker->process, &err)) {
         /* A machine without Python has no Python libraries to measure: no fault of the program's. */
         answer_rest(worker, worker->process.no_interpreter ? dp_answer_skip("library_missing", err.text)
                                                            : dp_answer_error("spawn", err.text, NULL));
@@ -411,8 +435,12 @@ static bool judge_end(struct dp_worker *worker, int status)
 {
     char how[64], text[700];
     if (worker->refusal) {
-        answer_rest(worker, worker->refusal);
+        json_t *refusal = worker->refusal;
         worker->refusal = NULL;
+        if (answer_device(worker, refusal)) {
+            return true;
+        }
+        answer_rest(worker, refusal);
         return false;
     }
     describe_status(status, how, sizeof(how));
@@ -495,7 +523,12 @@ static void count_fruitless(struct dp_worker *worker)
     } else if (worker->fruitless == FRUITLESS_MAX) {
         snprintf(text, sizeof(text), "given up after %d processes in a row that finished no request: %s",
                  FRUITLESS_MAX, worker->cause);
-        answer_rest(worker, dp_answer_error("gone", text, NULL));
+        json_t *answer = dp_answer_error("gone", text, NULL);
+        if (answer_device(worker, answer)) {
+            worker->fruitless = 0;
+        } else {
+            answer_rest(worker, answer);
+        }
     }
 }
 

@@ -575,6 +575,82 @@ class Kernels(Emulated):
         self.assertNotIn("cupti", {row["role"] for row in report["body"]["environment"]["libraries"]})
 
 
+class Devices(Emulated):
+    """Axis device: every other GPU of the machine, in a process of its own."""
+
+    CASES = ["cuda/gemm/sgemm-nt-128x96x777", "cuda/gemm/dgemm-nn-16x16x16", "cuda/atomics/atom-s32-16x4096"]
+    SGEMM = CASES[0]
+
+    def settings(self, report, case=SGEMM):
+        """Of the first seed: setting -> why it was dropped, or None."""
+        measured = next(row for row in report["measurements"]["cases"] if row["case"] == case)
+        return {row["setting"]: row.get("dropped") for row in measured["axes"]["device"]["settings"]
+                if row["seed"] == "1/0"}
+
+    def test_equal_devices(self):
+        report = self.expect(0, "devices=2", {}, self.CASES, axis="device")
+        for row in report["body"]["results"]:
+            self.assertNotIn("device", row["not_measured"])
+            self.assertEqual(row["sensitive_to"], [])
+            self.assertEqual(self.settings(report, row["case"]), {"1": None})
+        self.assertIn("device", report["body"]["plan"]["axes"])
+        again = self.expect(0, "devices=2", {}, self.CASES, axis="device")
+        self.assertEqual(again["digest"], report["digest"])
+
+    def test_device_with_other_bits(self):
+        """Each device repeats its bits; cuBLAS promises the same ones on both."""
+        report = self.expect(1, "devices=2,device1-select=cublasSgemm", {self.SGEMM: BROKEN}, self.CASES,
+                             axis="device")
+        measured = next(row for row in report["measurements"]["cases"] if row["case"] == self.SGEMM)
+        self.assertTrue(measured["axes"]["device"]["moved"])
+        self.assertIn("another one of its class gives others", " ".join(self.text.split()))
+        self.assertEqual({row["axis"] for row in measured["kernels"]}, {"repeat", "device"})
+
+    def test_device_that_does_not_repeat(self):
+        self.expect(1, "devices=3,device2-reorder=cublasSgemm", {self.SGEMM: BROKEN}, self.CASES, axis="device")
+        self.expect(1, "devices=2,device0-reorder=cublasSgemm", {self.SGEMM: BROKEN}, self.CASES, axis="device")
+
+    def test_one_device(self):
+        report = self.expect(0, "", {}, self.CASES, axis="device")
+        for row in report["body"]["results"]:
+            self.assertIn("device", row["not_measured"])
+            reason = self.settings(report, row["case"])["0"]
+            self.assertIn("one device", reason)
+
+    def test_another_class(self):
+        report = self.expect(0, "devices=3,class1=80,device1-select=cublasSgemm", {}, self.CASES, axis="device")
+        settings = self.settings(report)
+        self.assertIn("another class of device than 0: emulated sm_80 device", settings["1"])
+        self.assertIsNone(settings["2"])
+
+    def test_device_that_is_taken(self):
+        """It costs its own setting: not the other device's, nor the case."""
+        report = self.expect(0, "devices=3,taken=1", {}, self.CASES, axis="device")
+        settings = self.settings(report)
+        self.assertIn("device_busy", settings["1"])
+        self.assertIsNone(settings["2"])
+
+    def test_base_device(self):
+        report = self.expect(0, "devices=2", {}, self.CASES, axis="device", environment={"DETPROBE_DEVICE": "1"})
+        self.assertEqual(self.settings(report), {"0": None})
+        for bad in ("2", "-1", "x"):
+            report = self.run_cases(self.CASES, 77, "devices=2", environment={"DETPROBE_DEVICE": bad})
+            self.assertIn(f"no device '{bad}': the driver shows 2", json.dumps(report))
+
+    def test_resumed_run(self):
+        for injection in ("devices=2", "devices=2,class1=80"):
+            report = self.expect(0, injection, {}, self.CASES[:2], axis="device")
+            log = pathlib.Path(self.folder.name, "report.json.log.jsonl")
+            lines = log.read_text().splitlines(keepends=True)
+            later = [i for i, line in enumerate(lines) if '"axis":"device"' in line or "|device|" in line]
+            for cut in (len(lines) // 2, later[0] + 1, later[-1]):
+                log.write_text("".join(lines[:cut]))
+                done = self.detprobe("run", "--resume", log, injection=injection)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                resumed = json.loads(pathlib.Path(self.folder.name, "report.json").read_text())
+                self.assertEqual(resumed["digest"], report["digest"])
+
+
 class Facts(Emulated):
     """What a report says of the devices and of own kernels."""
 

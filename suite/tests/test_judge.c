@@ -196,65 +196,6 @@ static void test_fresh_compares_with_the_first_run(void **state)
     lab_free(lab);
 }
 
-static void test_selection(void **state)
-{
-    struct lab *lab = lab_new();
-    const int item = lab_case(lab, ID, "");
-    const size_t base = lab_base(lab, item);
-    for (size_t i = 0; i < 4; i++) {
-        static const char *const classes[] = {"a8", "b8", "c8", "d8"};
-        lab_set(lab, base + i, lab_chosen(classes[i], "jit"));
-    }
-    const size_t fresh = lab_ask(lab, item, "fresh", "1", 0, "wide", 1, lab_chosen("a1", "jit"));
-    lab_judge(lab, 0);
-    assert_string_equal(dp_json_string(lab_result(lab, ID), "chosen", ""), "jit");
-    lab_set(lab, fresh, lab_chosen("a1", "ref")); /* another choice, the same bits */
-    expect(lab, 0, "repeats", "none");
-    assert_null(json_object_get(lab_result(lab, ID), "chosen"));
-    lab_set(lab, fresh, lab_chosen("f1", "ref"));
-    expect(lab, 0, "varies", "none");
-    assert_string_equal(dp_json_string(lab_result(lab, ID), "difference", ""), "selection");
-    lab_set(lab, fresh, lab_chosen("f1", "jit"));
-    expect(lab, 0, "varies", "none");
-    assert_string_equal(dp_json_string(lab_result(lab, ID), "difference", ""), "execution");
-    lab_free(lab);
-}
-
-static json_t *launched(const char *classes, const char *kernel)
-{
-    json_t *observation = lab_obs(classes);
-    if (kernel) {
-        json_object_set_new(observation, "kernels", json_pack("[{ss si}]", "name", kernel, "launches", 1));
-    }
-    return observation;
-}
-
-/* Kernels speak where the library does not; where one side was not seen they say nothing. */
-static void test_kernels(void **state)
-{
-    static const struct {
-        const char *base, *fresh, *classes, *observed, *difference;
-        size_t listed;
-    } rows[] = {
-        {"one", "one", "a1", "repeats", "", 1},         {"one", "two", "a1", "repeats", "", 2},
-        {"one", "two", "f1", "varies", "selection", 2}, {"one", "one", "f1", "varies", "execution", 1},
-        {"one", NULL, "f1", "varies", "execution", 1},  {NULL, "two", "f1", "varies", "execution", 1},
-        {NULL, NULL, "f1", "varies", "execution", 0},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct lab *lab = lab_new();
-        const int item = lab_case(lab, ID, "");
-        const size_t base = lab_base(lab, item);
-        lab_set(lab, base, launched("a8", rows[i].base));
-        lab_ask(lab, item, "fresh", "1", 0, "wide", 1, launched(rows[i].classes, rows[i].fresh));
-        expect(lab, 0, rows[i].observed, "none");
-        assert_string_equal(dp_json_string(lab_result(lab, ID), "difference", ""), rows[i].difference);
-        const json_t *entry = lab_find(lab->judged.measurements, "case", ID);
-        assert_int_equal(json_array_size(json_object_get(entry, "kernels")), rows[i].listed);
-        lab_free(lab);
-    }
-}
-
 static void test_poison(void **state)
 {
     static const char *const covers[] = {"", "'guarantee': {'level': 'unstated', 'covers': ['repeat']}"};
@@ -750,8 +691,6 @@ int main(void)
         cmocka_unit_test(test_fresh),
         cmocka_unit_test(test_fails_in_each_new_process),
         cmocka_unit_test(test_fresh_compares_with_the_first_run),
-        cmocka_unit_test(test_selection),
-        cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_repeat_fails_only_at_a_setting),

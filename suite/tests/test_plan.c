@@ -340,13 +340,12 @@ static void test_axis_errors(void **state)
     } bad[] = {
         {"thread", "unknown axis 'thread', did you mean 'threads'?"},
         {"align", "axis 'align' is not available in this version"},
-        {"device", "axis 'device' is not available in this version"},
         {"poison*threads", "the product 'poison*threads' is not available in this version"},
         {"threads*threads", "the product 'threads*threads' is not available in this version"},
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
         {"zzzzzzzzzz",
          "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, concurrency, threads, batch, "
-         "algorithm, threads*repeat, batch*repeat, threads*batch"},
+         "algorithm, device, threads*repeat, batch*repeat, threads*batch"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *axes[] = {bad[i].axis};
@@ -583,6 +582,31 @@ static void test_concurrency(void **state)
     speaks->backend = other;
 }
 
+/* What the machine has is not known here: the plan says the axis where a case of the backend is, on every
+ * machine alike, and holds no request of it. */
+static void test_device_is_left_open(void **state)
+{
+    static char cuda[] = "cuda";
+    static const struct {
+        const char *level;
+        bool device;
+    } levels[] = {{"quick", false}, {"default", true}, {"deep", true}};
+    struct dp_case *item = &cases[8];
+    char *const backend = item->backend;
+    for (size_t i = 0; i < COUNT(levels); i++) {
+        struct dp_plan_options options = usual(levels[i].level);
+        struct dp_plan plan = make(&options);
+        assert_false(plan_has_axis(&plan, "device"));
+        dp_plan_free(&plan);
+        item->backend = cuda;
+        plan = make(&options);
+        assert_int_equal(plan_has_axis(&plan, "device"), levels[i].device);
+        check_given(given(&plan, "cpu/reduce/b", "device", NULL), 0, 0, 0);
+        dp_plan_free(&plan);
+        item->backend = backend;
+    }
+}
+
 static void test_describe(void **state)
 {
     struct dp_plan_options options = usual("quick");
@@ -668,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_axis_of_one_backend),
         cmocka_unit_test(test_concurrency),
+        cmocka_unit_test(test_device_is_left_open),
         cmocka_unit_test(test_axis_errors),
         cmocka_unit_test(test_cutting),
         cmocka_unit_test(test_budget),

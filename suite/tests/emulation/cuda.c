@@ -81,9 +81,16 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
     return ordinal >= 0 && ordinal < emulate_number("devices", 1) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+static int capability_of(CUdevice device)
+{
+    char word[16];
+    snprintf(word, sizeof(word), "class%d", device);
+    return (int)emulate_number(word, emulate_number("capability", 90));
+}
+
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
-    snprintf(name, (size_t)size, "emulated sm_%ld device", emulate_number("capability", 90));
+    snprintf(name, (size_t)size, "emulated sm_%d device", capability_of(device));
     return CUDA_SUCCESS;
 }
 
@@ -95,7 +102,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-    const int capability = (int)emulate_number("capability", 90);
+    const int capability = capability_of(device);
     const struct {
         CUdevice_attribute attribute;
         int value;
@@ -131,10 +138,19 @@ CUresult cuDeviceGetUuid_v2(CUuuid *id, CUdevice device)
 
 /* --- context --- */
 
+#define MAX_DEVICES 8
+static int contexts[MAX_DEVICES]; /* one a device; what they hold is their own number */
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    static int only;
-    *context = (CUcontext)(void *)&only;
+    if (device < 0 || device >= MAX_DEVICES) {
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    if (device == emulate_number("taken", -1)) {
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    }
+    contexts[device] = device;
+    *context = (CUcontext)(void *)&contexts[device];
     return CUDA_SUCCESS;
 }
 
@@ -145,6 +161,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 CUresult cuCtxSetCurrent(CUcontext context)
 {
+    emulate_use_device(*(int *)(void *)context);
     return CUDA_SUCCESS;
 }
 

@@ -42,6 +42,12 @@ long emulate_number(const char *word, long fallback)
 }
 
 const char *(*emulate_beside)(void);
+static int current_device;
+
+void emulate_use_device(int ordinal)
+{
+    current_device = ordinal;
+}
 
 static bool names(const char *word, const char *name)
 {
@@ -51,10 +57,11 @@ static bool names(const char *word, const char *name)
 
 bool emulate_for(const char *word, const char *name)
 {
-    char now[64];
+    char now[64], on_device[64];
     const char *const beside = emulate_beside ? emulate_beside() : NULL;
     snprintf(now, sizeof(now), "%s-%s", beside ? beside : "", word);
-    return names(word, name) || (beside && names(now, name));
+    snprintf(on_device, sizeof(on_device), "device%d-%s", current_device, word);
+    return names(word, name) || names(on_device, name) || (beside && names(now, name));
 }
 
 void emulate_log(const char *format, ...)

@@ -21,6 +21,9 @@
  *   memory=BYTES              of the device
  *   busy-WORD=NAME            any of these, as long as other work is on the device
  *   gate-WORD=NAME            any of these, behind the gate of calls that are made at once
+ *   deviceN-WORD=NAME         any of these, on device N alone
+ *   classN=N                  the compute capability of device N, else that of all
+ *   taken=N                   device N belongs to another process
  *   blocking=1                a launch waits for its kernel
  *   sticky=N                  the N-th wait for the device of a process finds an illegal address
  *   devices=N  capability=N  driver=N  mode=N  mps=N
@@ -59,6 +62,8 @@ extern const char *(*emulate_beside)(void);
 /* Which closing of the kit's gate this is, behind which work on several streams is gathered; 0: it is open.
  */
 unsigned emulate_gate(void);
+/* Called when a context of the device becomes current. */
+void emulate_use_device(int ordinal);
 bool emulate_is_device_memory(const void *memory, size_t bytes);
 
 /* Own kernels. */
