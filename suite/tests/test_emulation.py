@@ -387,6 +387,33 @@ class Pooling(Emulated):
         report = self.expect(2, "status=cudnnPoolingBackward", {case: ("error", None) for case in POOL[1:]}, POOL)
         self.assertIn("cudnnPoolingBackward failed: CUDNN_STATUS_EXECUTION_FAILED", json.dumps(report))
 
+    def test_refusals(self):
+        """What the real library refuses is refused, so that no probe passes here with a call that is wrong there."""
+        driver, cudnn = (ctypes.CDLL(str(EMULATION / name)) for name in ("libcuda.so.1", "libcudnn.so.9"))
+        handle, window, x, y, other, memory = (ctypes.c_void_p() for _ in range(6))
+        cudnn.cudnnCreate(ctypes.byref(handle))
+        cudnn.cudnnCreatePoolingDescriptor(ctypes.byref(window))
+        cudnn.cudnnSetPooling2dDescriptor(window, 0, 0, 3, 3, 1, 1, 2, 2)
+        for tensor, size, strides in ((x, 8, (64, 64, 8, 1)), (y, 4, (16, 16, 4, 1)), (other, 4, (16, 1, 4, 4))):
+            cudnn.cudnnCreateTensorDescriptor(ctypes.byref(tensor))
+            cudnn.cudnnSetTensor4dDescriptorEx(tensor, 0, 1, 1, size, size, *strides)
+        driver.cuMemAlloc_v2(ctypes.byref(memory), 4 * 64)
+        host, one, zero = (ctypes.c_float * 64)(), ctypes.c_float(1), ctypes.c_float(0)
+
+        def forward(alpha=one, x_tensor=x, x_memory=memory, y_tensor=y, y_memory=memory):
+            return cudnn.cudnnPoolingForward(handle, window, ctypes.byref(alpha), x_tensor, x_memory, ctypes.byref(zero),
+                                             y_tensor, y_memory)
+
+        def backward(dy_tensor=y, dx_tensor=x, dx_memory=memory):
+            return cudnn.cudnnPoolingBackward(handle, window, ctypes.byref(one), y, memory, dy_tensor, memory, x, memory,
+                                              ctypes.byref(zero), dx_tensor, dx_memory)
+
+        self.assertEqual((forward(), backward()), (0, 0))
+        bad = 2000  # CUDNN_STATUS_BAD_PARAM
+        self.assertEqual([forward(alpha=ctypes.c_double(1)), forward(x_memory=host), forward(y_memory=host),
+                          forward(x_memory=ctypes.c_void_p(memory.value + 64)), forward(x_tensor=y, y_tensor=x),
+                          backward(dx_memory=host), backward(dx_tensor=y), backward(dy_tensor=other)], [bad] * 8)
+
     def test_calls(self):
         self.run_cases(POOL, 0)
         lines = self.log.read_text().splitlines()

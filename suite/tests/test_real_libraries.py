@@ -49,6 +49,7 @@ def real_file(*names):
 without_emulation()
 CUDNN = real_file("libcudnn.so.9")
 CUBLAS = real_file("libcublas.so.13", "libcublas.so.12")
+NVRTC = real_file("libnvrtc.so.13", "libnvrtc.so.12")
 
 
 class Real(unittest.TestCase):
@@ -116,6 +117,14 @@ class Half(Real):
         for part in ("graph", "ops"):
             self.missing(77, [f"libcudnn_{part}.so.9"], HIDDEN=f"libcudnn_{part}.so",
                          LD_AUDIT=str(EMULATION / "libhiding.so"))
+
+    def test_stack_borrows_no_part(self):
+        """The parts that the machine has beside are another installation's."""
+        stack = self.path / "stack"
+        (stack / "lib").mkdir(parents=True)
+        shutil.copy(CUDNN, stack / "lib" / "libcudnn.so.9")
+        (stack / "lib" / ".".join(NVRTC.name.split(".")[:3])).symlink_to(NVRTC)
+        self.missing(77, [str(stack / "lib"), "libcudnn_graph.so.9"], [POOL, "--stack", str(stack)])
 
     def test_the_others_run_on(self):
         folder = self.front()
@@ -211,7 +220,7 @@ class Dying(Real):
 
 if __name__ == "__main__":
     built = (EMULATION / "libcudnn.so.9").exists()
-    if not built or not CUDNN or not real_file("libnvrtc.so.13", "libnvrtc.so.12"):
+    if not built or not CUDNN or not NVRTC:
         print("skipped: no NVRTC, no cuDNN, or built without its headers")
         sys.exit(SKIP)
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
