@@ -18,9 +18,9 @@ enum { PRODUCT_MAX = 4096 };
 /* Members that merge member by member; every other member replaces what is below it. */
 static const char *const merged_members[] = {"params", "guarantee", "remedy", "environment"};
 /* Members of an object in `vary` that belong to the case instead of its params. */
-static const char *const vary_case_members[] = {"cost", "pair", "bound"};
-/* Members in which {name} stands for a param. */
-static const char *const template_members[] = {"id", "problem", "pair", "choice"};
+static const char *const vary_case_members[] = {"cost", "pair", "bound", "choice"};
+/* Members in which {name} stands for a param, and {choice} for the choice, which may be a template itself. */
+static const char *const template_members[] = {"choice", "id", "problem", "pair"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
@@ -88,8 +88,16 @@ static void print_param(struct dp_text *text, const json_t *value)
     }
 }
 
-/* Replaces every {name} by the param of that name. */
-static int fill_template(const char *template, const json_t *params, struct dp_text *text, struct dp_err *err)
+static const json_t *find_value(const json_t *item, const char *member, const char *name)
+{
+    const json_t *param = json_object_get(json_object_get(item, "params"), name);
+    const bool is_choice = strcmp(name, "choice") == 0 && strcmp(member, "choice") != 0;
+    return param || !is_choice ? param : json_object_get(item, "choice");
+}
+
+/* Replaces every {name} by its value. */
+static int fill_template(const json_t *item, const char *member, const char *template, struct dp_text *text,
+                         struct dp_err *err)
 {
     for (const char *at = template; *at;) {
         const size_t plain = strcspn(at, "{");
@@ -100,7 +108,7 @@ static int fill_template(const char *template, const json_t *params, struct dp_t
         }
         const size_t length = strcspn(at + 1, "}");
         char *name = dp_printf("%.*s", (int)length, at + 1);
-        const json_t *value = at[1 + length] ? json_object_get(params, name) : NULL;
+        const json_t *value = at[1 + length] ? find_value(item, member, name) : NULL;
         free(name);
         if (!value) {
             return dp_err_set(err, DP_EXIT_DATA, "'%.120s' names no param at '%.40s'", template, at);
@@ -119,7 +127,7 @@ static int fill_templates(json_t *item, struct dp_err *err)
             continue;
         }
         struct dp_text text = DP_TEXT(400);
-        const int rc = fill_template(template, json_object_get(item, "params"), &text, err);
+        const int rc = fill_template(item, template_members[i], template, &text, err);
         if (rc == 0) {
             json_object_set_new(item, template_members[i], json_string(text.data));
         }

@@ -95,6 +95,24 @@ static void test_vary(void **state)
     json_decref(cases);
 }
 
+static void test_vary_choice(void **state)
+{
+    struct dp_err err;
+    json_t *cases = expand(HEAD "\"variants\":[{\"id\":\"cpu/f/{choice}-{m}\",\"op\":\"o\",\"pair\":"
+                                "\"cpu/f/{choice}\",\"vary\":{\"way\":[{\"choice\":\"fft\"},{\"choice\":"
+                                "\"size-{m}\"}],\"m\":[4]}}]}",
+                           &err);
+    assert_non_null(cases);
+    const json_t *plain = json_array_get(cases, 0), *template = json_array_get(cases, 1);
+    assert_string_equal(id_of(cases, 0), "cpu/f/fft-4");
+    assert_string_equal(dp_json_string(plain, "choice", ""), "fft");
+    assert_string_equal(dp_json_string(plain, "pair", ""), "cpu/f/fft");
+    assert_int_equal(json_object_size(json_object_get(plain, "params")), 1);
+    assert_string_equal(id_of(cases, 1), "cpu/f/size-4-4");
+    assert_string_equal(dp_json_string(template, "choice", ""), "size-4");
+    json_decref(cases);
+}
+
 static void test_what_is_left_out(void **state)
 {
     struct dp_err err;
@@ -161,6 +179,11 @@ static void test_bad_files(void **state)
         {HEAD "\"cases\":[{\"id\":\"cpu/f/"
               "x\",\"op\":\"o\",\"expected\":{\"observed\":\"varies\",\"axis\":\"repeat\"}}]}",
          "not tagged 'control'"},
+        {HEAD "\"variants\":[{\"id\":\"cpu/f/{choice}\",\"op\":\"o\",\"vary\":{\"a\":[1]}}]}",
+         "names no param"},
+        {HEAD
+         "\"variants\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"choice\":\"{choice}\",\"vary\":{\"a\":[1]}}]}",
+         "names no param"},
         {HEAD "\"variants\":[{\"id\":\"cpu/f/{q}\",\"op\":\"o\",\"vary\":{\"a\":[1]}}]}",
          "names no param at '{q}'"},
         {HEAD "\"variants\":[{\"id\":\"cpu/f/{a\",\"op\":\"o\",\"vary\":{\"a\":[1]}}]}", "names no param"},
@@ -403,15 +426,11 @@ static void test_load_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_vary),
-        cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_products_are_limited),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_third_party),
-        cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_merge),       cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_vary_choice), cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_products_are_limited),
+        cmocka_unit_test(test_load),        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_third_party), cmocka_unit_test(test_load_errors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
