@@ -94,6 +94,8 @@ struct kit_prepared {
     size_t workspace_bytes;
     size_t native_bytes[KIT_MAX_OPERANDS]; /* of operands that are `chosen` */
     char chosen[160]; /* what the library chose: algorithm or implementation name; "" if it does not say */
+    /* What the library itself says of what it chose: "deterministic" or "nondeterministic"; NULL: nothing */
+    const char *declared;
 };
 
 /* One cell of the reference. `value` is computed in higher precision from the same inputs. The bound on the

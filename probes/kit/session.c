@@ -259,6 +259,9 @@ static void add_facts(struct kit_session *session, json_t *observation)
         const char *const chosen = session->prepared.chosen[0] ? session->prepared.chosen : session->choice;
         json_object_set_new(observation, "chosen", json_string(chosen));
     }
+    if (session->prepared.declared) {
+        json_object_set_new(observation, "declared", json_string(session->prepared.declared));
+    }
     if (session->call.threads) {
         json_object_set_new(observation, "threads", json_integer(session->call.threads));
     }

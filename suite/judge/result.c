@@ -106,29 +106,29 @@ static json_t *base_outputs(const struct dp_view *view)
     return outputs;
 }
 
-/* What the library chose at the base setting, if it chose the same everywhere: a choice that moves without
+/* A member of the answers at the base setting, if it is the same everywhere: a choice that moves without
  * moving bits is none of the body's business. */
-static const char *common_choice(const struct dp_view *view)
+static const char *common_member(const struct dp_view *view, const char *name)
 {
-    const char *choice = NULL;
+    const char *common = NULL;
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
         const bool base = dp_fact_is_base(fact) || strcmp(fact->request->axis, "fresh") == 0;
         if (!base || fact->kind != DP_FACT_OBSERVATION) {
             continue;
         }
-        const char *chosen = dp_json_string(fact->answer, "chosen", NULL);
-        if (!chosen || (choice && strcmp(choice, chosen) != 0)) {
+        const char *value = dp_json_string(fact->answer, name, NULL);
+        if (!value || (common && strcmp(common, value) != 0)) {
             return NULL;
         }
-        choice = chosen;
+        common = value;
     }
-    return choice;
+    return common;
 }
 
 static void add_repeating(const struct dp_view *view, json_t *result)
 {
-    const char *chosen = common_choice(view);
+    const char *chosen = common_member(view, "chosen");
     json_object_set_new(result, "sensitive_to", axes_sensitive_to(view));
     json_object_set_new(result, "outputs", base_outputs(view));
     if (chosen) {
@@ -143,6 +143,12 @@ static void add_ran(const struct dp_view *view, const struct dp_found *found, js
     json_object_set_new(result, "checked", json_string(view->full ? "full" : "bits"));
     if (found->difference) {
         json_object_set_new(result, "difference", json_string(found->difference));
+    }
+    /* of a choice that moves, another run may see another part */
+    const bool selection = found->difference && strcmp(found->difference, "selection") == 0;
+    const char *declared = selection ? NULL : common_member(view, "declared");
+    if (declared) {
+        json_object_set_new(result, "declared", json_string(declared));
     }
     if (json_object_size(remedy) > 0) {
         json_object_set_new(result, "remedy", json_deep_copy(remedy));

@@ -18,6 +18,7 @@
 
 static const struct dp_member observation_members[] = {
     {"chosen", DP_MEMBER_STRING, false, 0, 1000, NULL},
+    {"declared", DP_MEMBER_WORD, false, 0, 0, "deterministic|nondeterministic"},
     {"threads", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
     {"float_control", DP_MEMBER_HEX, false, 0, 0, NULL},
 };

@@ -44,6 +44,39 @@ static void test_selection(void **state)
     lab_free(lab);
 }
 
+/* What the library says of its choice stands beside what was seen, but for a choice that moves. */
+static void test_declared(void **state)
+{
+    static const struct {
+        const char *classes, *fresh, *chosen, *said, *observed, *declared;
+    } rows[] = {
+        {"a8", "a1", "jit", "deterministic", "repeats", "deterministic"},
+        {"a7 b1", "a1", "jit", "deterministic", "varies", "deterministic"},
+        {"a8", "f1", "jit", "deterministic", "varies", "deterministic"},
+        {"a8", "a1", "jit", "nondeterministic", "repeats", ""}, /* one says so, one does not */
+        {"a8", "f1", "ref", "deterministic", "varies", ""},
+        {"a8", "a1", "jit", NULL, "repeats", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct lab *lab = lab_new();
+        const int item = lab_case(lab, ID, "");
+        const size_t base = lab_base(lab, item);
+        for (size_t k = 0; k < 4; k++) {
+            json_t *answer = lab_chosen(k ? "c8" : rows[i].classes, "jit");
+            json_object_set_new(answer, "declared", json_string("deterministic"));
+            lab_set(lab, base + k, answer);
+        }
+        json_t *fresh = lab_chosen(rows[i].fresh, rows[i].chosen);
+        if (rows[i].said) {
+            json_object_set_new(fresh, "declared", json_string(rows[i].said));
+        }
+        lab_ask(lab, item, "fresh", "1", 0, "wide", 1, fresh);
+        expect(lab, 0, rows[i].observed, "none");
+        assert_string_equal(dp_json_string(lab_result(lab, ID), "declared", ""), rows[i].declared);
+        lab_free(lab);
+    }
+}
+
 static json_t *launched(const char *classes, const char *kernel)
 {
     json_t *observation = lab_obs(classes);
@@ -297,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_declared),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_device),
         cmocka_unit_test(test_device_that_was_not_compared),

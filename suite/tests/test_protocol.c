@@ -130,6 +130,8 @@ static void outputs(void **state)
         {OBSERVATION(OUTPUT(TWO, ""), ""), NULL},
         {OBSERVATION(OUTPUT(ONE, ",\"unwritten\":0,\"guard\":\"intact\",\"error_over_bound\":0"), ""), NULL},
         {OBSERVATION(OUTPUT(ONE, ",\"unwritten\":null"), ",\"chosen\":null"), NULL},
+        {OBSERVATION(OUTPUT(ONE, ""), ",\"declared\":\"deterministic\""), NULL},
+        {OBSERVATION(OUTPUT(ONE, ""), ",\"declared\":\"maybe\""), "'declared'"},
         {OBSERVATION("", ""), "without 'outputs'"},
         {OBSERVATION("1", ""), "without 'name'"},
         {"{\"type\":\"observation\",\"id\":7}", "without 'outputs'"},
