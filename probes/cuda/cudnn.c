@@ -193,6 +193,11 @@ int cudnn_prepare(cudnnHandle_t *ret)
     return rc;
 }
 
+const char *cudnn_declared(cudnnDeterminism_t determinism)
+{
+    return determinism == CUDNN_DETERMINISTIC ? "deterministic" : "nondeterministic";
+}
+
 /* --- tensors --- */
 
 void cudnn_channels_last(struct kit_operand *operand)

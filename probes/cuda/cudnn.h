@@ -54,6 +54,9 @@ int cudnn_prepare(cudnnHandle_t *ret);
 /* 0, or an outcome kept: what the library or the device cannot do is a skip. */
 int cudnn_check(cudnnStatus_t status, const char *what);
 
+/* As kit_prepared.declared has it. */
+const char *cudnn_declared(cudnnDeterminism_t determinism);
+
 /* Operands here have the logical shape N, C, H, W; channels last is a matter of strides. */
 void cudnn_channels_last(struct kit_operand *operand);
 cudnnDataType_t cudnn_dtype(enum kit_dtype dtype);

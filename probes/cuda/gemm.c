@@ -9,10 +9,10 @@
 
 #include "probes/cuda/cublas.h"
 #include "probes/cuda/product.h"
+#include "probes/kit/reference.h"
 
 #define AUTOTUNE 999 /* CUBLAS_GEMM_AUTOTUNE, of cuBLAS 13 on; headers before have no name for it */
 #define AUTOTUNE_VERSION 130000
-#define TF32_K (1 << 14) /* two operands of 11 bits: 2 * 2^-11 in units of 2^-24 */
 
 enum api { S, D, H, EX, S_STRIDED, D_STRIDED, EX_STRIDED };
 /* In what the sum is held: decides what the error bound counts. */
@@ -228,7 +228,9 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
  * in between), tf32 also in each operand. */
 static int64_t bound_k(const struct gemm *g)
 {
-    return g->routine->sum == WIDER ? 4 : g->routine->sum == OF_TF32 ? g->product.k + TF32_K : g->product.k;
+    return g->routine->sum == WIDER     ? 4
+           : g->routine->sum == OF_TF32 ? g->product.k + KIT_TF32_K
+                                        : g->product.k;
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,

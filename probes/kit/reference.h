@@ -8,6 +8,9 @@
 
 #include "probes/kit/op.h"
 
+/* What float operands lose as TF32, in roundings of a float: two of 11 bits, 2 * 2^-11 in units of 2^-24. */
+#define KIT_TF32_K (1 << 14)
+
 /* sum of a_i b_i over dense vectors, in double for types of at most 32 bits and in long double else.
  * scale = sum |a_i||b_i|, k = n. */
 struct kit_cell kit_reference_dot(enum kit_dtype dtype, const void *a, const void *b, int64_t n);

@@ -17,6 +17,7 @@
  *   cupti=N                   cuptiSubscribe fails with this status
  *   workspace=NAME            such a function sums in the reverse order where the caller gave a workspace
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
+ *   cudnn=N  cudart=N         what cudnnGetVersion and cudnnGetCudartVersion say
  *   blind=1                   the comparison of the kit sees no difference
  *   memory=BYTES              of the device
  *   busy-WORD=NAME            any of these, as long as other work is on the device
