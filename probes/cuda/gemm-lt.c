@@ -13,13 +13,13 @@
 #include "probes/cuda/cublaslt.h"
 #include "probes/cuda/product.h"
 #include "probes/kit/dtype.h"
+#include "probes/kit/reference.h"
 
 #define MAX_CHOICES 8
 #define MAX_RESULTS 32
 #define MAX_ALGORITHMS 256
 #define MAX_OPTIONS 1024 /* tiles or stages of one algorithm */
 #define ALIGNED 256
-#define TF32_K (1 << 14) /* two operands of 11 bits: 2 * 2^-11 in units of 2^-24 */
 /* Tensor cores of capability 8.9 and 9.0 keep 13 bits behind the point of the largest summand. Four of their
  * steps, 32 products and what came before, make 132 truncations until the sum goes on in float. */
 #define F8_LOSS 0x1.08p-6L
@@ -578,7 +578,7 @@ static int64_t bound_k(const struct state *s)
     case IN_OUTPUT_TYPE:
         return s->product.k;
     case OF_TF32:
-        return s->product.k + TF32_K;
+        return s->product.k + KIT_TF32_K;
     case OF_F8:
         return (int64_t)(F8_LOSS / kit_dtype_roundoff(dtype)) + (dtype == KIT_F32 ? s->product.k : roundings);
     default:
