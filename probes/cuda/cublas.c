@@ -15,6 +15,13 @@ static void *library;
 static cublasHandle_t handles[KIT_MAX_LANES];
 static bool handle_per_stream;
 
+#if CUBLAS_VERSION >= 120500 /* where the header has them, ours must be its prototypes */
+#define CUBLAS_SAME(name) __builtin_types_compatible_p(__typeof__(name), __typeof__(*cublas.name))
+_Static_assert(CUBLAS_SAME(cublasSgemmGroupedBatched), "");
+_Static_assert(CUBLAS_SAME(cublasDgemmGroupedBatched), "");
+_Static_assert(CUBLAS_SAME(cublasGemmGroupedBatchedEx), "");
+#endif
+
 static int load_routines(void)
 {
 #define CUBLAS_LOAD(name)                                                                                    \
@@ -25,6 +32,11 @@ static int load_routines(void)
     CUBLAS_ROUTINES(CUBLAS_LOAD)
     CUBLAS_LOAD(cublasHgemm)
 #undef CUBLAS_LOAD
+#define CUBLAS_LOAD_LATER(name) *(void **)&cublas.name = dlsym(library, #name);
+    CUBLAS_LOAD_LATER(cublasSgemmGroupedBatched)
+    CUBLAS_LOAD_LATER(cublasDgemmGroupedBatched)
+    CUBLAS_LOAD_LATER(cublasGemmGroupedBatchedEx)
+#undef CUBLAS_LOAD_LATER
     return KIT_OK;
 }
 
@@ -56,11 +68,11 @@ static int follow_stream(void)
     return cublas_handle() ? set_stream() : KIT_OK;
 }
 
-int cublas_open(void)
+int cublas_open_with(const char *text)
 {
     static const struct kit_cuda_soname sonames[] = {
         {"libcublas.so.13", 13}, {"libcublas.so.12", 12}, {NULL, 0}};
-    int rc = kit_cuda_open(NULL);
+    int rc = kit_cuda_open(text);
     if (rc) {
         return rc;
     }
@@ -68,6 +80,11 @@ int cublas_open(void)
     library = kit_cuda_open_role("cublas", sonames, "cublasCreate_v2");
     rc = library ? load_routines() : KIT_SKIPPED;
     return rc ? rc : read_version();
+}
+
+int cublas_open(void)
+{
+    return cublas_open_with(NULL);
 }
 
 int cublas_libraries(struct kit_library *ret, int max)

@@ -22,6 +22,12 @@
     X(cublasSsyrk_v2) X(cublasDsyrk_v2) X(cublasStrsm_v2) X(cublasDtrsm_v2)
 /* clang-format on */
 
+#define CUBLAS_GROUPED(name, type)                                                                           \
+    cublasStatus_t (*name)(cublasHandle_t handle, const cublasOperation_t *op_a,                             \
+                           const cublasOperation_t *op_b, const int *m, const int *n, const int *k,          \
+                           const type *alpha, const type *const *a, const int *lda, const type *const *b,    \
+                           const int *ldb, const type *beta, type *const *c, const int *ldc, int groups,     \
+                           const int *sizes)
 #define CUBLAS_POINTER(name) __typeof__(name) *name;
 struct cublas {
     CUBLAS_ROUTINES(CUBLAS_POINTER)
@@ -29,13 +35,26 @@ struct cublas {
     cublasStatus_t (*cublasHgemm)(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
                                   int m, int n, int k, const void *alpha, const void *a, int lda,
                                   const void *b, int ldb, const void *beta, void *c, int ldc);
+    /* of 12.5 on, in headers too; NULL in a library before */
+    CUBLAS_GROUPED(cublasSgemmGroupedBatched, float);
+    CUBLAS_GROUPED(cublasDgemmGroupedBatched, double);
+    cublasStatus_t (*cublasGemmGroupedBatchedEx)(cublasHandle_t handle, const cublasOperation_t *op_a,
+                                                 const cublasOperation_t *op_b, const int *m, const int *n,
+                                                 const int *k, const void *alpha, const void *const *a,
+                                                 cudaDataType_t a_type, const int *lda, const void *const *b,
+                                                 cudaDataType_t b_type, const int *ldb, const void *beta,
+                                                 void *const *c, cudaDataType_t c_type, const int *ldc,
+                                                 int groups, const int *sizes, cublasComputeType_t compute);
     int version; /* 130100 for 13.1.0 */
 };
 #undef CUBLAS_POINTER
+#undef CUBLAS_GROUPED
 extern struct cublas cublas;
 
 /* The functions of struct kit_program. */
 int cublas_open(void);
+/* For an `open` of its own: with kernels, as kit_cuda_open. */
+int cublas_open_with(const char *text);
 int cublas_libraries(struct kit_library *ret, int max);
 
 /* What a prepared call needs of its handle; every mode is set on purpose, never left as it was. */

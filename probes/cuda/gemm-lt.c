@@ -13,27 +13,21 @@
 #include "probes/cuda/cublaslt.h"
 #include "probes/cuda/product.h"
 #include "probes/kit/dtype.h"
-#include "probes/kit/reference.h"
 
 #define MAX_CHOICES 8
 #define MAX_RESULTS 32
 #define MAX_ALGORITHMS 256
 #define MAX_OPTIONS 1024 /* tiles or stages of one algorithm */
 #define ALIGNED 256
-/* Tensor cores of capability 8.9 and 9.0 keep 13 bits behind the point of the largest summand. Four of their
- * steps, 32 products and what came before, make 132 truncations until the sum goes on in float. */
-#define F8_LOSS 0x1.08p-6L
 
 enum { GRADIENT = PRODUCT_C + 1 };
-/* In what the sum is held: decides what the error bound counts. */
-enum sum { IN_OUTPUT_TYPE, WIDER, OF_TF32, OF_F8 };
 
 static const struct type {
     const char *name;
     enum kit_dtype dtypes[3];
     cudaDataType_t a, b, c, scale;
     cublasComputeType_t compute;
-    enum sum sum;
+    enum product_sum sum;
 } types[] = {
     {"f32",
      {KIT_F32, KIT_F32, KIT_F32},
@@ -563,27 +557,15 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
                                "cublasLtMatmul");
 }
 
-/* Sums held wider than the output lose their bits in one rounding at the end; parts of a split k stored in
- * the output's type round once more each, and so do their sums. tf32 and 8-bit floats also lose in the units
- * that multiply. */
+/* Parts of a split k that are stored in the output's type round once more each. */
 static int64_t bound_k(const struct state *s)
 {
     struct configuration configuration = {0};
     read_configuration(&s->algorithm, &configuration);
     const bool stored_narrow = configuration.scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE ||
                                configuration.scheme == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-    const int64_t roundings = 4 + (stored_narrow ? configuration.splits : 0);
-    const enum kit_dtype dtype = s->type->dtypes[PRODUCT_C];
-    switch (s->type->sum) {
-    case IN_OUTPUT_TYPE:
-        return s->product.k;
-    case OF_TF32:
-        return s->product.k + KIT_TF32_K;
-    case OF_F8:
-        return (int64_t)(F8_LOSS / kit_dtype_roundoff(dtype)) + (dtype == KIT_F32 ? s->product.k : roundings);
-    default:
-        return roundings;
-    }
+    return product_terms(s->type->sum, s->type->dtypes[PRODUCT_C], s->product.k,
+                         stored_narrow ? configuration.splits : 0);
 }
 
 /* Sums over k of columns of op(B), or of rows of op(A). */

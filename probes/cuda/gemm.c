@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "probes/cuda/cublas.h"
+#include "probes/cuda/grouped.h"
 #include "probes/cuda/product.h"
-#include "probes/kit/reference.h"
+
+extern const char gemm_text[];
 
 #define AUTOTUNE 999 /* CUBLAS_GEMM_AUTOTUNE, of cuBLAS 13 on; headers before have no name for it */
 #define AUTOTUNE_VERSION 130000
 
 enum api { S, D, H, EX, S_STRIDED, D_STRIDED, EX_STRIDED };
-/* In what the sum is held: decides what the error bound counts. */
-enum sum { IN_OUTPUT_TYPE, WIDER, OF_TF32 };
 
 static const struct routine {
     const char *name;
@@ -24,7 +24,7 @@ static const struct routine {
     enum kit_dtype in, out;
     cudaDataType_t in_type, out_type;
     cublasComputeType_t compute;
-    enum sum sum;
+    enum product_sum sum;
     cublasMath_t math;
 } routines[] = {
     {"sgemm", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
@@ -224,15 +224,6 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
                         g->routine->name);
 }
 
-/* Sums held wider than the output lose their bits in one rounding at the end (two where split sums are stored
- * in between), tf32 also in each operand. */
-static int64_t bound_k(const struct gemm *g)
-{
-    return g->routine->sum == WIDER     ? 4
-           : g->routine->sum == OF_TF32 ? g->product.k + KIT_TF32_K
-                                        : g->product.k;
-}
-
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
                      size_t count, struct kit_cell *ret)
 {
@@ -240,7 +231,7 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     const enum kit_dtype dtypes[3] = {g->routine->in, g->routine->in, g->routine->out};
     product_reference(&g->product, dtypes, in, cells, count, ret);
     for (size_t i = 0; i < count; i++) {
-        ret[i].k = bound_k(g);
+        ret[i].k = product_terms(g->routine->sum, g->routine->out, g->product.k, 0);
     }
     return KIT_OK;
 }
@@ -261,14 +252,19 @@ static const struct op gemm = {
     .release = release,
 };
 
+static int open_with_kernels(void)
+{
+    return cublas_open_with(gemm_text);
+}
+
 int main(void)
 {
-    static const struct op *const ops[] = {&gemm, NULL};
+    static const struct op *const ops[] = {&gemm, &gemm_grouped, NULL};
     static const struct kit_program program = {.name = "gemm",
                                                .backend = "cuda",
                                                .ops = ops,
                                                .memory = &kit_cuda,
-                                               .open = cublas_open,
+                                               .open = open_with_kernels,
                                                .libraries = cublas_libraries,
                                                .set_threads = kit_cuda_set_threads};
     return kit_main(&program);

@@ -12,6 +12,11 @@
 #include "probes/kit/reference.h"
 #include "suite/base/text.h"
 
+#define ROUNDINGS 4
+/* Tensor cores of capability 8.9 and 9.0 keep 13 bits behind the point of the largest summand. Four of their
+ * steps, 32 products and what came before, make 132 truncations until the sum goes on in float. */
+#define F8_LOSS 0x1.08p-6L
+
 static bool is_extent(int64_t extent)
 {
     return extent >= 1 && extent <= INT_MAX;
@@ -92,6 +97,20 @@ union product_scalar product_one(cublasComputeType_t compute)
         return (union product_scalar){.s32 = 1};
     default:
         return (union product_scalar){.f32 = 1};
+    }
+}
+
+int64_t product_terms(enum product_sum sum, enum kit_dtype out, int64_t k, int64_t more)
+{
+    switch (sum) {
+    case WIDER:
+        return ROUNDINGS + more;
+    case OF_TF32:
+        return k + KIT_TF32_K;
+    case OF_F8:
+        return (int64_t)(F8_LOSS / kit_dtype_roundoff(out)) + (out == KIT_F32 ? k : ROUNDINGS + more);
+    default:
+        return k;
     }
 }
 

@@ -44,6 +44,13 @@ union product_scalar {
 };
 union product_scalar product_one(cublasComputeType_t compute);
 
+/* In what a sum is held: decides what the error bound counts. */
+enum product_sum { IN_OUTPUT_TYPE, WIDER, OF_TF32, OF_F8 };
+/* The `k` of a cell's bound. Sums held wider than the output lose their bits in one rounding at the end, or
+ * in two where parts of them are stored in between; `more`: in how many besides. tf32 and 8-bit floats also
+ * lose in the units that multiply. */
+int64_t product_terms(enum product_sum sum, enum kit_dtype out, int64_t k, int64_t more);
+
 /* Values of cells of C, in double or wider; `k` of each cell is the number of summands. */
 void product_reference(const struct product *p, const enum kit_dtype dtypes[3], const void *const *in,
                        const int64_t *cells, size_t count, struct kit_cell *ret);

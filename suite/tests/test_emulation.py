@@ -26,6 +26,8 @@ CASES = {
     "cuda/gemm/dgemm-nn-16x16x16": KEPT,
     "cuda/gemm/gemmex-bf16-nn-128x96x777": KEPT,
     "cuda/gemm/gemmex-s8-s32-nt-128x96x768": KEPT,
+    "cuda/gemm/sgemmgroupedbatched-4x2x16x64x512": KEPT,
+    "cuda/gemm/gemmgroupedbatchedex-bf16-8x1x7x48x2048": KEPT,
     "cuda/gemm-lt/ltmatmul-f32-nt-128x96x776": KEPT,
     "cuda/gemm-lt/ltmatmul-bf16-nn-32x32x2048-compute-type": KEPT,
     "cuda/gemm-lt/ltmatmul-bf16-nn-32x32x2048-inplace": UNSTATED,
@@ -77,6 +79,7 @@ CASES = {
 }
 GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
 POOL = [case for case in CASES if case.startswith("cuda/pool/")]
+GROUPED = [case for case in GEMM if "grouped" in case]
 MATMUL = [case for case in CASES if case.startswith("cuda/gemm-lt/")]
 MATMUL_F32, _, MATMUL_INPLACE, MATMUL_STORED, MATMUL_F8, MATMUL_S32 = MATMUL
 SMALL = "cuda/gemm-lt/ltmatmul-f32-nn-32x32x2048"
@@ -165,7 +168,7 @@ class Rows(Emulated):
         self.assertEqual(again["digest"], report["digest"])
 
     def test_reordering(self):
-        self.expect(1, "reorder=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": BROKEN})
+        self.expect(1, "reorder=cublasSgemm_v2", {"cuda/gemm/sgemm-nt-128x96x777": BROKEN})
 
     def test_reordering_of_integers_does_not_show(self):
         self.expect(1, "reorder=cublasGemmEx", {"cuda/gemm/gemmex-bf16-nn-128x96x777": BROKEN}, GEMM)
@@ -173,26 +176,26 @@ class Rows(Emulated):
     def test_bit_flip(self):
         case = "cuda/gemm/sgemm-nt-128x96x777"
         # one bit of an exact sum is no rounding: wrong, beside varying
-        report = self.expect(1, "bitflip=cublasSgemm", {case: ("wrong", "broken")}, GEMM)
+        report = self.expect(1, "bitflip=cublasSgemm_v2", {case: ("wrong", "broken")}, GEMM)
         measured = next(row for row in report["measurements"]["cases"] if row["case"] == case)
         self.assertEqual(measured["mismatch"]["elements"], 1)
         self.assertEqual(measured["mismatch"]["max_ulp"], "1")
 
     def test_unwritten(self):
-        self.expect(1, "unwritten=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("wrong", "kept")}, GEMM)
+        self.expect(1, "unwritten=cublasSgemm_v2", {"cuda/gemm/sgemm-nt-128x96x777": ("wrong", "kept")}, GEMM)
 
     def test_wrong(self):
         self.expect(1, "wrong=cublasDgemm", {"cuda/gemm/dgemm-nn-16x16x16": ("wrong", "kept")}, GEMM)
 
     def test_failing_call(self):
-        report = self.expect(2, "status=cublasSgemm", {"cuda/gemm/sgemm-nt-128x96x777": ("error", None)}, GEMM)
+        report = self.expect(2, "status=cublasSgemm_v2", {"cuda/gemm/sgemm-nt-128x96x777": ("error", None)}, GEMM)
         self.assertIn("sgemm failed: the function failed to launch", json.dumps(report))
 
     def test_algorithms(self):
         """What another choice computes is sensitivity, never a finding; without another result there is none."""
         case = "cuda/gemm/sgemm-nt-128x96x777"
         self.assertEqual(self.algorithms(case), [])
-        self.assertEqual(self.algorithms(case, "workspace=cublasSgemm"), [])  # each choice with one; all agree
+        self.assertEqual(self.algorithms(case, "workspace=cublasSgemm_v2"), [])  # each choice with one; all agree
         case = "cuda/gemm/gemmex-bf16-f32-nn-128x128x4096"
         self.assertEqual(self.algorithms(case, "workspace=cublasGemmEx"), ["algorithm"])  # autotune has none
 
@@ -254,24 +257,24 @@ class Busy(Emulated):
         self.assertEqual(works, {"compute", "memory"}, "and none was waited for until its limit")
 
     def test_reordering_beside_other_work(self):
-        report = self.expect(1, "busy-reorder=cublasSgemm", {self.CASE: BROKEN}, self.FEW, axis="busy")
+        report = self.expect(1, "busy-reorder=cublasSgemm_v2", {self.CASE: BROKEN}, self.FEW, axis="busy")
         axes = self.measured(report, self.CASE)
         self.assertEqual(axes["repeat"]["distinct"], 1)
         self.assertEqual({row["distinct"] for row in axes["busy"]["settings"]}, {8})
         self.assertIn("alone it repeats, beside other work it does not", self.text)
-        report = self.expect(0, "busy-reorder=cublasSgemm", {}, self.FEW)
+        report = self.expect(0, "busy-reorder=cublasSgemm_v2", {}, self.FEW)
         self.assertIn("busy", self.not_measured(report))
 
     def test_launches_that_wait(self):
         """Nothing was beside the runs, so nothing is said of it."""
-        report = self.expect(0, "blocking=1,busy-reorder=cublasSgemm", {}, self.FEW, axis="busy")
+        report = self.expect(0, "blocking=1,busy-reorder=cublasSgemm_v2", {}, self.FEW, axis="busy")
         self.assertIn("busy", self.not_measured(report))
         dropped = self.measured(report, self.CASE)["busy"]["settings"][0]["dropped"]
         self.assertIn("nothing runs beside another kernel", dropped)
 
     def test_failure_beside_other_work(self):
         """It costs the setting, and the work is not left behind for what comes after."""
-        report = self.expect(0, "busy-status=cublasSgemm", {}, self.FEW, axis="busy")
+        report = self.expect(0, "busy-status=cublasSgemm_v2", {}, self.FEW, axis="busy")
         dropped = self.measured(report, self.CASE)["busy"]["settings"][0]["dropped"]
         self.assertIn("failed to launch", dropped)
         self.assertEqual(self.measured(report, self.FEW[1])["busy"]["settings"][0]["distinct"], 1)
@@ -743,6 +746,35 @@ class Calls(Emulated):
     def test_newer_device_gets_ptx(self):
         self.run_cases(["cuda/atomics/atom-s32-16x4096"], 0, "capability=199")
         self.assertTrue(self.lines("cuModuleLoadDataEx")[0].endswith("ptx"))
+
+
+class Grouped(Emulated):
+    """Groups of products in one call."""
+
+    def test_reordering(self):
+        self.expect(1, "reorder=cublasSgemmGroupedBatched", {GROUPED[0]: BROKEN}, GEMM)
+
+    def test_unwritten(self):
+        self.expect(1, "unwritten=cublasGemmGroupedBatchedEx", {GROUPED[1]: ("wrong", "kept")}, GEMM)
+
+    def test_failing_call(self):
+        self.expect(2, "status=cublasGemmGroupedBatchedEx", {GROUPED[1]: ("error", None)}, GROUPED)
+
+    def test_library_without_the_routines(self):
+        """An older cuBLAS lacks them alone: those cases are skipped, the others run."""
+        report = self.run_cases(GEMM, 0, environment={"DETPROBE_LIB_CUBLAS": f"{EMULATION}/libcublas_older.so"})
+        skipped = {row["case"]: row for row in report["body"]["results"] if row["observed"] == "skipped"}
+        self.assertEqual(set(skipped), set(GROUPED))
+        self.assertEqual({row["reason"] for row in skipped.values()}, {"version"})
+        self.assertEqual(skipped[GROUPED[0]]["text"], "sgemmgroupedbatched needs cuBLAS 12.5 or later")
+        self.assertEqual({row for case, row in self.rows(report).items() if case not in skipped}, {KEPT})
+
+    def test_calls(self):
+        """Groups of unequal height, each product of which finds its matrices through the device's pointers."""
+        self.run_cases(GROUPED[:1], 0)
+        seen = {line.split(" compute=")[0] for line in self.lines("cublasSgemmGroupedBatched")}
+        self.assertEqual(seen, {"cublasSgemmGroupedBatched groups=4 products=8"} | {
+            f"cublasSgemmGroupedBatched nn m=64 n={rows} k=512 lda=64 ldb=512 ldc=64" for rows in (16, 32, 48, 64)})
 
 
 class Matmul(Emulated):

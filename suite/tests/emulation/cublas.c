@@ -395,6 +395,100 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     return run_batch(p, stride_a, stride_b, stride_c, count);
 }
 
+/* --- grouped products, which libraries before 12.5 lack --- */
+
+#if EMULATED_CUBLAS >= 120500
+/* The arrays of the groups are the host's, the arrays of pointers the device's. */
+struct grouped {
+    const cublasOperation_t *op_a, *op_b;
+    const int *m, *n, *k, *lda, *ldb, *ldc, *sizes;
+    const void *const *a, *const *b;
+    void *const *c;
+    int groups;
+};
+
+static cublasStatus_t run_grouped(struct product p, const struct grouped *g)
+{
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    size_t all = 0, i = 0;
+    for (int group = 0; group < g->groups; group++) {
+        all += (size_t)g->sizes[group];
+    }
+    const size_t bytes = all * sizeof(void *);
+    if (g->groups < 1 || !emulate_is_device_memory(g->a, bytes) || !emulate_is_device_memory(g->b, bytes) ||
+        !emulate_is_device_memory(g->c, bytes) || emulate_is_device_memory(g->m, sizeof(*g->m))) {
+        return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    emulate_log("%s groups=%d products=%zu compute=%d", p.name, g->groups, all, (int)p.compute);
+    for (int group = 0; group < g->groups; group++) {
+        p.trans_a = g->op_a[group] != CUBLAS_OP_N;
+        p.trans_b = g->op_b[group] != CUBLAS_OP_N;
+        p.m = g->m[group];
+        p.n = g->n[group];
+        p.k = g->k[group];
+        p.lda = g->lda[group];
+        p.ldb = g->ldb[group];
+        p.ldc = g->ldc[group];
+        for (int j = 0; j < g->sizes[group] && status == CUBLAS_STATUS_SUCCESS; j++, i++) {
+            p.a = g->a[i];
+            p.b = g->b[i];
+            p.c = g->c[i];
+            status = run_product(&p);
+        }
+    }
+    return status;
+}
+
+#define GEMM_GROUPED(symbol, type, data, computes)                                                           \
+    cublasStatus_t symbol(cublasHandle_t handle, const cublasOperation_t op_a[],                             \
+                          const cublasOperation_t op_b[], const int m[], const int n[], const int k[],       \
+                          const type alpha[], const type *const a[], const int lda[], const type *const b[], \
+                          const int ldb[], const type beta[], type *const c[], const int ldc[], int groups,  \
+                          const int sizes[])                                                                 \
+    {                                                                                                        \
+        const struct product p = {.name = #symbol,                                                           \
+                                  .handle = handle,                                                          \
+                                  .a_type = data,                                                            \
+                                  .b_type = data,                                                            \
+                                  .c_type = data,                                                            \
+                                  .compute = computes};                                                      \
+        const struct grouped g = {op_a,                                                                      \
+                                  op_b,                                                                      \
+                                  m,                                                                         \
+                                  n,                                                                         \
+                                  k,                                                                         \
+                                  lda,                                                                       \
+                                  ldb,                                                                       \
+                                  ldc,                                                                       \
+                                  sizes,                                                                     \
+                                  (const void *const *)a,                                                    \
+                                  (const void *const *)b,                                                    \
+                                  (void *const *)c,                                                          \
+                                  groups};                                                                   \
+        return run_grouped(p, &g);                                                                           \
+    }
+GEMM_GROUPED(cublasSgemmGroupedBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_GROUPED(cublasDgemmGroupedBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t op_a[],
+                                          const cublasOperation_t op_b[], const int m[], const int n[],
+                                          const int k[], const void *alpha, const void *const a[],
+                                          cudaDataType_t a_type, const int lda[], const void *const b[],
+                                          cudaDataType_t b_type, const int ldb[], const void *beta,
+                                          void *const c[], cudaDataType_t c_type, const int ldc[], int groups,
+                                          const int sizes[], cublasComputeType_t compute)
+{
+    const struct product p = {.name = "cublasGemmGroupedBatchedEx",
+                              .handle = handle,
+                              .a_type = a_type,
+                              .b_type = b_type,
+                              .c_type = c_type,
+                              .compute = compute};
+    const struct grouped g = {op_a, op_b, m, n, k, lda, ldb, ldc, sizes, a, b, c, groups};
+    return run_grouped(p, &g);
+}
+#endif
+
 /* --- vectors and triangles --- */
 
 #define TYPE float
