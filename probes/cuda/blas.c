@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * BLAS levels 1 and 2, the symmetric rank-k update and triangular solves through cuBLAS. Equal bits are
- * promised from run to run; symv alone has a faster form with atomics that gives them up where atomics are
- * allowed. Matrices are row-major and dense, which cuBLAS sees transposed: upper is lower there, and m and n
- * change places. Results of dot, nrm2 and asum stay on the device.
+ * promised from run to run; symv and hemv alone have faster forms with atomics that give them up where
+ * atomics are allowed. Matrices are row-major and dense, which cuBLAS sees transposed: upper is lower there,
+ * and m and n change places; the Hermitian one is column-major. Results of dot, nrm2 and asum stay on the
+ * device.
  */
 #include <stdlib.h>
 
@@ -60,6 +61,7 @@ static int prepare_scalar(struct kit_call *call, struct kit_prepared *ret)
 DESCRIBE(dot)
 DESCRIBE(gemv)
 DESCRIBE(symv)
+DESCRIBE(hemv)
 
 static void release(struct kit_call *call)
 {
@@ -158,6 +160,24 @@ static int run_symv(struct kit_call *call, const struct kit_buffers *b)
         "symv");
 }
 
+/* ---- hemv: y := A x, A Hermitian ---- */
+
+static int run_hemv(struct kit_call *call, const struct kit_buffers *b)
+{
+    static const cuComplex one_c32 = {1, 0}, zero_c32 = {0, 0};
+    static const cuDoubleComplex one_c64 = {1, 0}, zero_c64 = {0, 0};
+    const struct state *state = call->state;
+    const struct kit_blas *g = &state->blas;
+    const cublasFillMode_t half = g->upper ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+    return cublas_check(
+        g->dtype == KIT_F32
+            ? cublas.cublasChemv_v2(cublas_handle(), half, (int)g->n, &one_c32, b->data[KIT_BLAS_A],
+                                    (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_c32, b->data[KIT_BLAS_A_Y], 1)
+            : cublas.cublasZhemv_v2(cublas_handle(), half, (int)g->n, &one_c64, b->data[KIT_BLAS_A],
+                                    (int)g->n, b->data[KIT_BLAS_A_X], 1, &zero_c64, b->data[KIT_BLAS_A_Y], 1),
+        "hemv");
+}
+
 /* ---- syrk: C := A A^T, only one triangle ---- */
 
 static int run_syrk(struct kit_call *call, const struct kit_buffers *b)
@@ -203,13 +223,13 @@ static const struct op dot = OP(dot, describe_dot, prepare_scalar),
                        nrm2 = OP(nrm2, kit_blas_describe_nrm2, prepare_scalar),
                        asum = OP(asum, kit_blas_describe_asum, prepare_scalar),
                        gemv = OP(gemv, describe_gemv, prepare), ger = OP(ger, kit_blas_describe_ger, prepare),
-                       symv = OP(symv, describe_symv, prepare),
+                       symv = OP(symv, describe_symv, prepare), hemv = OP(hemv, describe_hemv, prepare),
                        syrk = OP(syrk, kit_blas_describe_syrk, prepare),
                        trsm = OP(trsm, kit_blas_describe_trsm, prepare);
 
 int main(void)
 {
-    static const struct op *const ops[] = {&dot, &nrm2, &asum, &gemv, &ger, &symv, &syrk, &trsm, NULL};
+    static const struct op *const ops[] = {&dot, &nrm2, &asum, &gemv, &ger, &symv, &hemv, &syrk, &trsm, NULL};
     static const struct kit_program program = {.name = "blas",
                                                .backend = "cuda",
                                                .ops = ops,

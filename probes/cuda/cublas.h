@@ -19,6 +19,7 @@
     X(cublasSgemmStridedBatched) X(cublasDgemmStridedBatched) X(cublasGemmStridedBatchedEx) \
     X(cublasSgemv_v2) X(cublasDgemv_v2) X(cublasSdot_v2) X(cublasDdot_v2) X(cublasSnrm2_v2) X(cublasDnrm2_v2) \
     X(cublasSasum_v2) X(cublasDasum_v2) X(cublasSger_v2) X(cublasDger_v2) X(cublasSsymv_v2) X(cublasDsymv_v2) \
+    X(cublasChemv_v2) X(cublasZhemv_v2) \
     X(cublasSsyrk_v2) X(cublasDsyrk_v2) X(cublasStrsm_v2) X(cublasDtrsm_v2)
 /* clang-format on */
 

@@ -11,20 +11,23 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/reference.h"
 
-/* Which extents a routine takes. The parameter `routine` names it with its precision: "sdot", "ddot". */
+/* Which extents a routine takes. The parameter `routine` names it with its precision: "sdot", "ddot",
+ * "chemv". */
 static const struct routine {
+    const char *precisions; /* single, double */
     const char *stem, *extents;
     bool trans, uplo;
 } routines[] = {
-    {"dot", "n", false, false},  {"nrm2", "n", false, false}, {"asum", "n", false, false},
-    {"axpy", "n", false, false}, {"gemv", "mn", true, false}, {"ger", "mn", false, false},
-    {"symv", "n", false, true},  {"syrk", "nk", false, true}, {"trsm", "mn", true, true},
+    {"sd", "dot", "n", false, false},  {"sd", "nrm2", "n", false, false}, {"sd", "asum", "n", false, false},
+    {"sd", "axpy", "n", false, false}, {"sd", "gemv", "mn", true, false}, {"sd", "ger", "mn", false, false},
+    {"sd", "symv", "n", false, true},  {"sd", "syrk", "nk", false, true}, {"sd", "trsm", "mn", true, true},
+    {"cz", "hemv", "n", false, true},
 };
 
 static const struct routine *find_routine(const char *name)
 {
     for (size_t i = 0; i < sizeof(routines) / sizeof(routines[0]); i++) {
-        if ((name[0] == 's' || name[0] == 'd') && strcmp(name + 1, routines[i].stem) == 0) {
+        if (name[0] && strchr(routines[i].precisions, name[0]) && strcmp(name + 1, routines[i].stem) == 0) {
             return &routines[i];
         }
     }
@@ -62,7 +65,7 @@ int kit_blas_read(const struct kit_params *params, struct kit_blas *g)
         (routine->uplo && kit_param_word(params, "uplo", "lower|upper", &upper) != KIT_OK)) {
         return KIT_FAILED;
     }
-    g->dtype = name[0] == 's' ? KIT_F32 : KIT_F64;
+    g->dtype = name[0] == routine->precisions[0] ? KIT_F32 : KIT_F64;
     g->transposed = trans == 1;
     g->upper = upper == 1;
     return KIT_OK;
@@ -289,6 +292,53 @@ int kit_blas_reference_symv(struct kit_call *call, int output, const void *const
             const int64_t row = stored ? cells[i] : j, column = stored ? j : cells[i];
             add_product(&ret[i], kit_value(g->dtype, in[KIT_BLAS_A], row * g->n + column),
                         kit_value(g->dtype, in[KIT_BLAS_A_X], j));
+        }
+    }
+    return KIT_OK;
+}
+
+int kit_blas_describe_hemv(const struct kit_params *params, struct kit_shape *ret)
+{
+    struct kit_blas g;
+    if (read_for(params, "hemv", &g) != KIT_OK) {
+        return KIT_FAILED;
+    }
+    struct kit_operand a = matrix("a", KIT_IN, &g, g.n, g.n);
+    a.ndim = 3;
+    a.shape[2] = 2;
+    ret->operand[KIT_BLAS_A] = a;
+    ret->operand[KIT_BLAS_A_X] = matrix("x", KIT_IN, &g, g.n, 2);
+    ret->operand[KIT_BLAS_A_Y] = matrix("y", KIT_OUT, &g, g.n, 2);
+    ret->count = 3;
+    ret->flops = 4 * (double)g.n * (double)g.n;
+    return KIT_OK;
+}
+
+/* Element (row, column) of a Hermitian matrix stored by columns, of which one half is read, and of the
+ * diagonal the real parts alone. */
+static void hermitian(const struct kit_blas *g, const void *a, int64_t row, int64_t column,
+                      long double *ret_real, long double *ret_imaginary)
+{
+    const bool stored = g->upper ? row <= column : row >= column;
+    const int64_t at = 2 * (stored ? column * g->n + row : row * g->n + column);
+    const long double imaginary = row == column ? 0 : kit_value(g->dtype, a, at + 1);
+    *ret_real = kit_value(g->dtype, a, at);
+    *ret_imaginary = stored ? imaginary : -imaginary;
+}
+
+int kit_blas_reference_hemv(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                            size_t count, struct kit_cell *ret)
+{
+    const struct kit_blas *g = call->state;
+    for (size_t i = 0; i < count; i++) { /* real and imaginary parts are cells of their own */
+        ret[i] = (struct kit_cell){0};
+        for (int64_t j = 0; j < g->n; j++) {
+            long double real, imaginary;
+            hermitian(g, in[KIT_BLAS_A], cells[i] / 2, j, &real, &imaginary);
+            const long double x = kit_value(g->dtype, in[KIT_BLAS_A_X], 2 * j);
+            const long double y = kit_value(g->dtype, in[KIT_BLAS_A_X], 2 * j + 1);
+            add_product(&ret[i], cells[i] % 2 ? imaginary : real, x);
+            add_product(&ret[i], cells[i] % 2 ? real : -imaginary, y);
         }
     }
     return KIT_OK;

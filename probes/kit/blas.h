@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * BLAS routines as every backend has them: parameters, operands and references; a probe adds the call.
- * Matrices are row-major and dense; symmetric and triangular ones are given by one half. References are sums
+ * Matrices are row-major and dense; symmetric and triangular ones are given by one half. Complex
+ * numbers are a last dimension of two, real and imaginary part; the Hermitian matrix of hemv is column-major,
+ * since its transpose, which a library sees in a row-major one, is another matrix. References are sums
  * in higher precision (kit/reference.h), the scales those of Higham, Accuracy and Stability of Numerical
  * Algorithms, section 3.1.
  */
@@ -20,8 +22,8 @@ struct kit_blas {
     bool transposed, upper;
 };
 
-/* Operand numbers: dot, nrm2, asum, axpy; matrix by vector (gemv, symv; syrk has A alone); ger; trsm. Results
- * that are operands of their own follow. */
+/* Operand numbers: dot, nrm2, asum, axpy; matrix by vector (gemv, symv, hemv; syrk has A alone); ger; trsm.
+ * Results that are operands of their own follow. */
 enum { KIT_BLAS_X, KIT_BLAS_Y };
 enum { KIT_BLAS_A, KIT_BLAS_A_X, KIT_BLAS_A_Y };
 enum { KIT_BLAS_G_X, KIT_BLAS_G_Y, KIT_BLAS_G_A };
@@ -42,6 +44,7 @@ KIT_BLAS_DECLARE(axpy)
 KIT_BLAS_DECLARE(gemv)
 KIT_BLAS_DECLARE(ger)
 KIT_BLAS_DECLARE(symv)
+KIT_BLAS_DECLARE(hemv)
 KIT_BLAS_DECLARE(syrk)
 KIT_BLAS_DECLARE(trsm)
 #undef KIT_BLAS_DECLARE

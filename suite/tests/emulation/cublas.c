@@ -494,11 +494,17 @@ cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOpe
 #define TYPE float
 #define DOT_OF emulate_dot_float
 #define NAME(routine) cublasS##routine##_v2
+#define COMPLEX cuComplex
+#define COMPLEX_NAME(routine) cublasC##routine##_v2
 #include "suite/tests/emulation/cublas_vectors.h"
 #undef TYPE
 #undef DOT_OF
 #undef NAME
+#undef COMPLEX
+#undef COMPLEX_NAME
 #define TYPE double
 #define DOT_OF emulate_dot_double
 #define NAME(routine) cublasD##routine##_v2
+#define COMPLEX cuDoubleComplex
+#define COMPLEX_NAME(routine) cublasZ##routine##_v2
 #include "suite/tests/emulation/cublas_vectors.h"

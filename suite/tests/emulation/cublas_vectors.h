@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The emulated cuBLAS routines of vectors and triangles for one type: included once per type with TYPE, DOT
- * and NAME(routine) defined. Column-major, as cuBLAS sees them; vectors without gaps. No guard on purpose.
+ * The emulated cuBLAS routines of vectors and triangles for one type: included once per type with TYPE,
+ * DOT_OF and NAME(routine) defined, for complex numbers COMPLEX and COMPLEX_NAME(routine). Column-major, as
+ * cuBLAS sees them; vectors without gaps. No guard on purpose.
  */
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
@@ -105,6 +106,47 @@ cublasStatus_t NAME(symv)(cublasHandle_t handle, cublasFillMode_t uplo, int n, c
     emulate_log("%s uplo=%d n=%d atomics=%d", TEXT(NAME(symv)), (int)uplo, n, (int)handle->atomics);
     free(dense);
     return emulate_for("status", TEXT(NAME(symv))) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+}
+
+/* Complex numbers are pairs, so a product with a Hermitian matrix is one with a matrix of twice the size. */
+static void NAME(hermitian)(const COMPLEX *a, int64_t lda, int64_t n, bool lower, TYPE *dense)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t l = 0; l < n; l++) {
+            const bool stored = lower ? i >= l : i <= l;
+            const COMPLEX element = stored ? a[i + l * lda] : a[l + i * lda];
+            const TYPE imaginary = i == l ? 0 : stored ? element.y : -element.y;
+            TYPE *const real_row = dense + 4 * i * n + 2 * l, *const imaginary_row = real_row + 2 * n;
+            real_row[0] = imaginary_row[1] = element.x;
+            real_row[1] = -imaginary;
+            imaginary_row[0] = imaginary;
+        }
+    }
+}
+
+/* As symv. */
+cublasStatus_t COMPLEX_NAME(hemv)(cublasHandle_t handle, cublasFillMode_t uplo, int n, const COMPLEX *alpha,
+                                  const COMPLEX *a, int lda, const COMPLEX *x, int incx, const COMPLEX *beta,
+                                  COMPLEX *y, int incy)
+{
+    const char *const name = TEXT(COMPLEX_NAME(hemv));
+    const bool free_order =
+        handle->atomics == CUBLAS_ATOMICS_ALLOWED && strcmp(emulate_word("atomics", "yes"), "yes") == 0;
+    const bool plain =
+        alpha->x == 1 && alpha->y == 0 && beta->x == 0 && beta->y == 0 && incx == 1 && incy == 1;
+    if (n < 1 || lda < n || handle->pointer != CUBLAS_POINTER_MODE_HOST || !plain ||
+        !emulate_is_device_memory(a, sizeof(*a) * (size_t)lda * (size_t)n) ||
+        !emulate_is_device_memory(x, sizeof(*x) * (size_t)n) ||
+        !emulate_is_device_memory(y, sizeof(*y) * (size_t)n)) {
+        return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    TYPE *const dense = calloc(4 * (size_t)n * (size_t)n, sizeof(*dense));
+    NAME(hermitian)(a, lda, n, uplo == CUBLAS_FILL_MODE_LOWER, dense);
+    NAME(rows)
+    (name, handle, dense, &x->x, &y->x, 2 * n, 2 * n, free_order || emulate_for("reorder", name));
+    emulate_log("%s uplo=%d n=%d atomics=%d", name, (int)uplo, n, (int)handle->atomics);
+    free(dense);
+    return emulate_for("status", name) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t NAME(ger)(cublasHandle_t handle, int m, int n, const TYPE *alpha, const TYPE *x, int incx,
