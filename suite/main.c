@@ -18,6 +18,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"diff", cmd_diff, "compare two reports: what changed, and what may explain it"},
     {"doctor", cmd_doctor, "say what can run here and which library files would be measured"},
     {"list", cmd_list, "list the cases of the catalogue with what is guaranteed for each"},
     {"run", cmd_run, "run cases, print what varies, write the report"},

@@ -6,6 +6,7 @@
 #ifndef DP_COMMAND_COMMAND_H
 #define DP_COMMAND_COMMAND_H
 
+int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_run(int argc, char **argv);

@@ -44,7 +44,7 @@ static void ask(const struct dp_program *program, struct findings *findings)
     if (strcmp(dp_json_string(hello, "type", ""), "hello") == 0) {
         const json_int_t known = dp_json_int(findings->ready, backend, 0);
         json_object_set_new(findings->ready, backend, json_integer(known + 1));
-        dp_environment_add_libraries(findings->libraries, hello);
+        dp_environment_add_libraries(findings->libraries, NULL, hello);
     } else {
         findings->mismatch = findings->mismatch || strcmp(dp_json_string(hello, "reason", ""), "stack") == 0;
         add_missing(findings->missing, program->name, dp_json_string(hello, "text", "no answer"));

@@ -33,7 +33,7 @@ bool dp_terminal_colour(const char *when)
     return !set("NO_COLOR") && isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
-static int columns(void)
+int dp_terminal_columns(void)
 {
     struct winsize size;
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
@@ -43,7 +43,7 @@ int dp_terminal_print(const json_t *report, const char *format, const char *colo
                       struct dp_err *err)
 {
     const struct dp_render_options options = {
-        .colour = dp_terminal_colour(colour), .verbose = verbose, .columns = columns()};
+        .colour = dp_terminal_colour(colour), .verbose = verbose, .columns = dp_terminal_columns()};
     struct dp_text out = DP_TEXT((size_t)1 << 30);
     int rc = dp_renderer_find(format)->render(report, &options, &out, err);
     if (rc == 0 && (fwrite(out.data, 1, out.length, stdout) != out.length || fflush(stdout) != 0)) {

@@ -13,6 +13,8 @@
 /* Colour by "auto", "always" or "never": options beat CLICOLOR_FORCE and NO_COLOR, those beat what isatty
  * says. */
 bool dp_terminal_colour(const char *when);
+/* Width of what standard output is, 0 where it has none. */
+int dp_terminal_columns(void);
 /* Renders and writes all of it; code 2 when standard output does not take it. */
 int dp_terminal_print(const json_t *report, const char *format, const char *colour, bool verbose,
                       struct dp_err *err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/base/digest.h"
 #include "suite/base/json.h"
 #include "suite/judge/facts.h"
 
@@ -158,12 +159,35 @@ static void add_ran(const struct dp_view *view, const struct dp_found *found, js
     }
 }
 
+/* What was computed, from what, as one digest: by it two reports can say that their case was the same. */
+static void add_definition(const struct dp_view *view, json_t *result)
+{
+    static const char *const members[] = {"op", "params", "choice", "problem", "arithmetic", "environment"};
+    char digest[DP_SHA256_HEX];
+    size_t length = 0;
+    json_t *definition = json_object();
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        json_t *member = json_object_get(view->item->json, members[i]);
+        if (member) {
+            json_object_set(definition, members[i], member);
+        }
+    }
+    char *bytes = dp_json_canonical(definition, &length, NULL);
+    if (bytes) { /* a catalogue's text that is not canonical has none */
+        dp_sha256_hex(bytes, length, digest);
+        json_object_set_new(result, "definition", json_string(digest));
+    }
+    free(bytes);
+    json_decref(definition);
+}
+
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found)
 {
     json_t *result = json_object();
     json_object_set_new(result, "case", json_string(view->item->id));
     json_object_set_new(result, "backend", json_string(view->item->backend));
     json_object_set_new(result, "family", json_string(view->item->family));
+    add_definition(view, result);
     json_t *environment = json_object_get(view->item->json, "environment");
     if (environment) {
         json_object_set_new(result, "environment", json_deep_copy(environment));

@@ -9,6 +9,7 @@
 
 #include "suite/base/host.h"
 #include "suite/base/json.h"
+#include "suite/base/text.h"
 
 static const char *const library_keys[] = {"role", "name", "version", "path", "config"};
 
@@ -18,18 +19,53 @@ static bool same_library(const json_t *a, const json_t *b)
            strcmp(dp_json_string(a, "path", ""), dp_json_string(b, "path", "")) == 0;
 }
 
-void dp_environment_add_libraries(json_t *libraries, const json_t *hello)
+/* Families whose program had the library open join those that are known. */
+static void add_families(json_t *library, const json_t *families)
+{
+    json_t *known = json_object_get(library, "families");
+    if (!known && families) {
+        known = json_array();
+        json_object_set_new(library, "families", known);
+    }
+    for (size_t i = 0; i < json_array_size(families); i++) {
+        json_t *family = json_array_get(families, i);
+        if (!dp_json_array_has(known, json_string_value(family))) {
+            json_array_append(known, family);
+        }
+    }
+}
+
+/* "cpu/gemm" of the cases of a program. Owned. */
+static json_t *families_of(const struct dp_plan *plan, const char *program)
+{
+    json_t *families = json_array();
+    for (size_t i = 0; i < plan->case_count; i++) {
+        const struct dp_case *item = plan->cases[i];
+        if (item->control || strcmp(item->program->name, program) != 0) {
+            continue;
+        }
+        char *name = dp_printf("%s/%s", item->backend, item->family);
+        if (!dp_json_array_has(families, name)) {
+            json_array_append_new(families, json_string(name));
+        }
+        free(name);
+    }
+    return families;
+}
+
+void dp_environment_add_libraries(json_t *libraries, const json_t *families, const json_t *hello)
 {
     size_t i, j;
     json_t *library, *known;
     json_array_foreach(json_object_get(hello, "libraries"), i, library)
     {
-        bool found = false;
+        json_t *found = NULL;
         json_array_foreach(libraries, j, known)
         {
-            found = found || same_library(known, library);
+            found = !found && same_library(known, library) ? known : found;
         }
         if (found) {
+            add_families(found, families);
             continue;
         }
         json_t *copy = json_object();
@@ -39,6 +75,7 @@ void dp_environment_add_libraries(json_t *libraries, const json_t *hello)
                 json_object_set_new(copy, library_keys[k], json_string(value));
             }
         }
+        add_families(copy, families);
         json_array_append_new(libraries, copy);
     }
 }
@@ -48,6 +85,11 @@ static int compare_libraries(const void *left, const void *right)
     const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
     const int role = strcmp(dp_json_string(a, "role", ""), dp_json_string(b, "role", ""));
     return role ? role : strcmp(dp_json_string(a, "path", ""), dp_json_string(b, "path", ""));
+}
+
+static int compare_strings(const void *left, const void *right)
+{
+    return strcmp(json_string_value(*(json_t *const *)left), json_string_value(*(json_t *const *)right));
 }
 
 /* A sorted copy; steals `array`. Programs answer in any order, the report has one. */
@@ -197,12 +239,21 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
     json_t *hello;
     json_object_foreach(answers->hellos, program, hello)
     {
-        dp_environment_add_libraries(libraries, hello);
+        json_t *families = families_of(plan, program);
+        dp_environment_add_libraries(libraries, families, hello);
+        json_decref(families);
         json_t *all = json_object_get(hello, "devices"), *device = json_object_get(hello, "device");
         add_all(devices, all);
         if (json_array_size(all) == 0 && json_object_size(device) > 0) {
             add_once(devices, json_incref(device));
         }
+    }
+    size_t i;
+    json_t *library;
+    json_array_foreach(libraries, i, library)
+    {
+        json_t *families = json_incref(json_object_get(library, "families"));
+        json_object_set_new(library, "families", sorted(families, compare_strings));
     }
     return json_pack("{sososososo*so*so*}", "host", dp_host_facts(), "devices",
                      sorted(devices, compare_texts), "libraries", sorted(libraries, compare_libraries),

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What changed of one case. "May vary, not seen" against "varies" is a change only where the intervals of the
+ * two rates exclude each other: else the same rate explains both sides.
+ */
+#include <string.h>
+
+#include "reports/diff/parts.h"
+#include "suite/base/json.h"
+
+static const struct {
+    const char *name, *one, *several;
+} kinds[DP_CHANGE_MAX] = {
+    [DP_CHANGE_BROKEN] = {"newly_broken", "guarantee newly broken", "guarantees newly broken"},
+    [DP_CHANGE_WRONG] = {"newly_wrong", "newly wrong", "newly wrong"},
+    [DP_CHANGE_FAILED] = {"newly_failing", "ends in an error now", "end in an error now"},
+    [DP_CHANGE_VARIES] = {"newly_varying", "newly varies", "newly vary"},
+    [DP_CHANGE_BITS] = {"other_bits", "repeats with other bits", "repeat with other bits"},
+    [DP_CHANGE_SENSITIVE] = {"newly_sensitive", "newly sensitive", "newly sensitive"},
+    [DP_CHANGE_STOPPED] = {"stopped", "does not run any more", "do not run any more"},
+    [DP_CHANGE_MISSING] = {"missing", "missing", "missing"},
+    [DP_CHANGE_NEW] = {"new", "new", "new"},
+    [DP_CHANGE_STARTED] = {"started", "runs now", "run now"},
+    [DP_CHANGE_MENDED] = {"mended", "mended", "mended"},
+    [DP_CHANGE_REPEATS] = {"newly_repeating", "repeats now", "repeat now"},
+    [DP_CHANGE_INSENSITIVE] = {"no_longer_sensitive", "no longer sensitive", "no longer sensitive"},
+};
+
+const char *dp_change_name(enum dp_change kind)
+{
+    return kinds[kind].name;
+}
+
+const char *dp_change_words(enum dp_change kind, bool several)
+{
+    return several ? kinds[kind].several : kinds[kind].one;
+}
+
+static bool is(const struct dp_pair *pair, int side, const char *observed)
+{
+    return strcmp(dp_json_string(pair->result[side], "observed", ""), observed) == 0;
+}
+
+static bool ran(const struct dp_pair *pair, int side)
+{
+    return is(pair, side, "repeats") || is(pair, side, "varies") || is(pair, side, "wrong");
+}
+
+static bool is_broken(const struct dp_pair *pair, int side)
+{
+    const json_t *guarantee = json_object_get(pair->result[side], "guarantee");
+    return strcmp(dp_json_string(guarantee, "status", ""), "broken") == 0;
+}
+
+/* Limits of the rate of differences on one side along one axis, from what the report measured. */
+struct rate {
+    double low, high;
+    bool seen; /* a difference was */
+};
+
+static struct rate rate_of(const struct dp_pair *pair, int side, const char *axis)
+{
+    const json_t *tally = json_object_get(json_object_get(pair->measured[side], "axes"), axis);
+    const json_t *interval = json_object_get(tally, "interval");
+    if (json_array_size(interval) == 2) {
+        return (struct rate){json_number_value(json_array_get(interval, 0)),
+                             json_number_value(json_array_get(interval, 1)), true};
+    }
+    return (struct rate){0, dp_json_number(tally, "bound", 1), false};
+}
+
+/* Whether one rate cannot explain that `steady` repeated and `moving` varied. What moved along an axis that
+ * has no rate (another setting, another poison) does so each time. */
+static bool excluded(const struct dp_pair *pair, int steady, int moving)
+{
+    static const char *const axes[] = {"repeat", "fresh"};
+    bool rated = false;
+    for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); i++) {
+        const struct rate still = rate_of(pair, steady, axes[i]), other = rate_of(pair, moving, axes[i]);
+        rated = rated || other.seen;
+        if (other.seen && other.low > still.high) {
+            return true;
+        }
+    }
+    return !rated;
+}
+
+static const json_t *output_like(const json_t *outputs, const json_t *output)
+{
+    static const char *const keys[] = {"name", "seed", "set"};
+    for (size_t i = 0; i < json_array_size(outputs); i++) {
+        const json_t *other = json_array_get(outputs, i);
+        bool like = true;
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+            like = like && json_equal(json_object_get(other, keys[k]), json_object_get(output, keys[k]));
+        }
+        if (like) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Bits of two sides that repeat. Only outputs that both have say anything. */
+static void compare_bits(const struct dp_pair *pair, struct dp_changes *ret)
+{
+    const json_t *before = json_object_get(pair->result[0], "outputs");
+    const json_t *after = json_object_get(pair->result[1], "outputs");
+    size_t compared = 0;
+    for (size_t i = 0; i < json_array_size(before); i++) {
+        const json_t *output = json_array_get(before, i), *other = output_like(after, output);
+        if (!other) {
+            continue;
+        }
+        if (!json_equal(json_object_get(output, "dtype"), json_object_get(other, "dtype")) ||
+            !json_equal(json_object_get(output, "shape"), json_object_get(other, "shape"))) {
+            ret->unlike = "its outputs have other types or shapes";
+            return;
+        }
+        compared++;
+        ret->is[DP_CHANGE_BITS] |=
+            !json_equal(json_object_get(output, "sha256"), json_object_get(other, "sha256"));
+    }
+    ret->unlike = compared ? NULL : "the two have no output in common";
+}
+
+/* Axes that `side` is sensitive to and the other, which measured them too, is not. */
+static json_t *only_of(const struct dp_pair *pair, int side)
+{
+    const json_t *other = pair->result[1 - side];
+    const json_t *named = json_object_get(pair->result[side], "sensitive_to");
+    const json_t *measured = json_object_get(pair->measured[1 - side], "axes");
+    json_t *axes = json_array();
+    for (size_t i = 0; i < json_array_size(named); i++) {
+        json_t *axis = json_array_get(named, i);
+        const char *name = json_string_value(axis);
+        if (!dp_json_array_has(json_object_get(other, "sensitive_to"), name) &&
+            !dp_json_array_has(json_object_get(other, "not_measured"), name) &&
+            (!measured || json_object_get(measured, name))) {
+            json_array_append(axes, axis);
+        }
+    }
+    return axes;
+}
+
+static void compare_repeating(const struct dp_pair *pair, struct dp_changes *ret)
+{
+    compare_bits(pair, ret);
+    ret->axes[0] = only_of(pair, 1);
+    ret->axes[1] = only_of(pair, 0);
+    ret->is[DP_CHANGE_SENSITIVE] = json_array_size(ret->axes[0]) > 0;
+    ret->is[DP_CHANGE_INSENSITIVE] = json_array_size(ret->axes[1]) > 0;
+}
+
+/* Both sides ran. */
+static void compare_verdicts(const struct dp_pair *pair, struct dp_changes *ret)
+{
+    const bool wrong[2] = {is(pair, 0, "wrong"), is(pair, 1, "wrong")};
+    const bool broken[2] = {is_broken(pair, 0), is_broken(pair, 1)};
+    ret->is[DP_CHANGE_WRONG] = wrong[1] && !wrong[0];
+    ret->is[DP_CHANGE_BROKEN] = broken[1] && !broken[0];
+    ret->is[DP_CHANGE_MENDED] = (wrong[0] && !wrong[1]) || (broken[0] && !broken[1]);
+    const bool told = ret->is[DP_CHANGE_WRONG] || ret->is[DP_CHANGE_BROKEN] || ret->is[DP_CHANGE_MENDED];
+    if (is(pair, 0, "repeats") && is(pair, 1, "varies") && !told) {
+        ret->is[DP_CHANGE_VARIES] = excluded(pair, 0, 1);
+        ret->unlike = ret->is[DP_CHANGE_VARIES] ? NULL : "one rate of differences explains both sides";
+    } else if (is(pair, 0, "varies") && is(pair, 1, "repeats") && !told) {
+        ret->is[DP_CHANGE_REPEATS] = excluded(pair, 1, 0);
+        ret->unlike = ret->is[DP_CHANGE_REPEATS] ? NULL : "one rate of differences explains both sides";
+    } else if (is(pair, 0, "repeats") && is(pair, 1, "repeats")) {
+        compare_repeating(pair, ret);
+    }
+}
+
+void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret)
+{
+    *ret = (struct dp_changes){.unlike = NULL};
+    if (!pair->result[0] || !pair->result[1]) {
+        ret->is[pair->result[0] ? DP_CHANGE_MISSING : DP_CHANGE_NEW] = true;
+        return;
+    }
+    const json_t *before = json_object_get(pair->result[0], "definition");
+    const json_t *after = json_object_get(pair->result[1], "definition");
+    if (before && after && !json_equal(before, after)) {
+        ret->unlike = "the catalogues define it differently";
+    } else if (ran(pair, 0) && ran(pair, 1)) {
+        compare_verdicts(pair, ret);
+    } else {
+        ret->is[DP_CHANGE_FAILED] = is(pair, 1, "error") && !is(pair, 0, "error");
+        ret->is[DP_CHANGE_STOPPED] = ran(pair, 0) && !is(pair, 1, "error");
+        ret->is[DP_CHANGE_STARTED] = !ran(pair, 0) && ran(pair, 1);
+    }
+}
+
+void dp_changes_free(struct dp_changes *changes)
+{
+    json_decref(changes->axes[0]);
+    json_decref(changes->axes[1]);
+}

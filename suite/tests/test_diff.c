@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparing reports: each kind of change where it must be given, and beside it where it must not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reports/diff/diff.h"
+#include "reports/diff/render.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+#define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define OUTPUT(sha)                                                                                          \
+    "'outputs':[{'name':'c','dtype':'f32','shape':[2],'seed':'1/0','set':'wide','sha256':'" sha "'}]"
+#define REPEATS(sha) "'observed':'repeats','sensitive_to':[],'not_measured':[]," OUTPUT(sha)
+#define KEPT "'guarantee':{'level':'run_to_run','source':'','status':'kept'}"
+#define BROKEN "'guarantee':{'level':'run_to_run','source':'','status':'broken'}"
+#define ALLOWS "'guarantee':{'level':'not_guaranteed','source':'','status':'allows'}"
+/* 1 - 0.05^(1/21), and what 21 of 21 and 1 of 21 mismatches leave (Clopper-Pearson, 95 %) */
+#define NEVER "{'repeat':{'bound':0.133}}"
+#define ALWAYS "{'repeat':{'interval':[0.839,1.0]}}"
+#define ONCE "{'repeat':{'interval':[0.001,0.238]}}"
+
+static json_t *parse(const char *text)
+{
+    char *copy = dp_strdup(text);
+    for (char *c = copy; *c; c++) {
+        *c = *c == '\'' ? '"' : *c;
+    }
+    struct dp_err err;
+    json_t *json = dp_json_parse(copy, strlen(copy), "test", &err);
+    free(copy);
+    assert_non_null(json);
+    return json;
+}
+
+/* A report of one case (NULL: of none) with one environment. */
+static json_t *report(const char *result, const char *axes, const char *environment)
+{
+    char *text = dp_printf(
+        "{'digest':'" SHA_A "','tool':{'version':'1'},'body':{'plan':{'level':'quick','seed':'1','seeds':3},"
+        "'summary':{'counts':{}},'environment':%s,'results':[%s%s%s]},'measurements':{'cases':[%s%s%s]}}",
+        environment ? environment : "{}",
+        result ? "{'case':'cpu/gemm/x','backend':'cpu','family':'gemm'," : "", result ? result : "",
+        result ? "}" : "", axes ? "{'case':'cpu/gemm/x','axes':" : "", axes ? axes : "", axes ? "}" : "");
+    json_t *made = parse(text);
+    free(text);
+    return made;
+}
+
+static json_t *compare(json_t *before, json_t *after)
+{
+    struct dp_err err;
+    const struct dp_diff_side sides[2] = {{before, "a.json"}, {after, "b.json"}};
+    json_t *diff = dp_diff_make(sides, &err);
+    assert_non_null(diff);
+    json_decref(before);
+    json_decref(after);
+    return diff;
+}
+
+/* The kinds of change of the one case, joined by blanks. Owned. */
+static char *kinds_of(const json_t *diff)
+{
+    const json_t *changes = json_object_get(diff, "changes");
+    struct dp_text words = DP_TEXT(1000);
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        dp_text_printf(&words, "%s%s", i ? " " : "", dp_json_string(json_array_get(changes, i), "kind", ""));
+    }
+    char *owned = dp_strdup(words.data ? words.data : "");
+    dp_text_free(&words);
+    return owned;
+}
+
+static void expect(json_t *before, json_t *after, const char *kinds)
+{
+    json_t *diff = compare(before, after);
+    char *seen = kinds_of(diff);
+    assert_string_equal(seen, kinds);
+    assert_int_equal(dp_diff_agrees(diff), !*kinds);
+    free(seen);
+    json_decref(diff);
+}
+
+static void test_kinds(void **state)
+{
+    static const struct {
+        const char *before, *measured, *after, *measurement, *kinds;
+    } rows[] = {
+        {REPEATS(SHA_A) "," KEPT, NEVER, REPEATS(SHA_A) "," KEPT, NEVER, ""},
+        {REPEATS(SHA_A) "," KEPT, NEVER, REPEATS(SHA_B) "," KEPT, NEVER, "other_bits"},
+        {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'varies'," BROKEN, ONCE, "newly_broken"},
+        {"'observed':'varies'," BROKEN, ONCE, REPEATS(SHA_A) "," KEPT, NEVER, "mended"},
+        {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'wrong'," KEPT, NEVER, "newly_wrong"},
+        {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'wrong'," BROKEN, NEVER, "newly_broken newly_wrong"},
+        {"'observed':'wrong'," BROKEN, NEVER, "'observed':'wrong'," BROKEN, NEVER, ""},
+        {REPEATS(SHA_A) "," ALLOWS, NEVER, "'observed':'varies'," ALLOWS, ALWAYS, "newly_varying"},
+        {"'observed':'varies'," ALLOWS, ALWAYS, REPEATS(SHA_A) "," ALLOWS, NEVER, "newly_repeating"},
+        {"'observed':'varies'," ALLOWS, ALWAYS, "'observed':'varies'," ALLOWS, ONCE, ""},
+        {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'error'", NULL, "newly_failing"},
+        {"'observed':'error'", NULL, "'observed':'error'", NULL, ""},
+        {"'observed':'error'", NULL, REPEATS(SHA_A) "," KEPT, NEVER, "started"},
+        {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'skipped'", NULL, "stopped"},
+        {"'observed':'skipped'", NULL, REPEATS(SHA_A) "," KEPT, NEVER, "started"},
+        {"'observed':'skipped'", NULL, "'observed':'skipped'", NULL, ""},
+        {"'observed':'skipped'", NULL, "'observed':'untested'", NULL, ""},
+        {NULL, NULL, REPEATS(SHA_A) "," KEPT, NEVER, "new"},
+        {REPEATS(SHA_A) "," KEPT, NEVER, NULL, NULL, "missing"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect(report(rows[i].before, rows[i].measured, NULL),
+               report(rows[i].after, rows[i].measurement, NULL), rows[i].kinds);
+    }
+}
+
+/* What one rate explains on both sides is no change; what moves with a setting has no rate. */
+static void test_rates(void **state)
+{
+    expect(report(REPEATS(SHA_A) "," ALLOWS, NEVER, NULL), report("'observed':'varies'," ALLOWS, ONCE, NULL),
+           "");
+    expect(report("'observed':'varies'," ALLOWS, ONCE, NULL), report(REPEATS(SHA_A) "," ALLOWS, NEVER, NULL),
+           "");
+    expect(report(REPEATS(SHA_A) "," ALLOWS, "{'repeat':{'bound':0.133},'fresh':{'bound':0.5}}", NULL),
+           report("'observed':'varies'," ALLOWS, "{'repeat':{'bound':0.133},'fresh':{'interval':[0.6,1.0]}}",
+                  NULL),
+           "newly_varying");
+    expect(report(REPEATS(SHA_A) "," ALLOWS, "{'repeat':{'bound':0.133},'poison':{}}", NULL),
+           report("'observed':'varies'," ALLOWS, "{'repeat':{'bound':0.133},'poison':{}}", NULL),
+           "newly_varying");
+    json_t *diff = compare(report(REPEATS(SHA_A) "," ALLOWS, NEVER, NULL),
+                           report("'observed':'varies'," ALLOWS, ONCE, NULL));
+    assert_int_equal(json_array_size(json_object_get(diff, "not_compared")), 1);
+    json_decref(diff);
+}
+
+#define SENSITIVE(axes, missing)                                                                             \
+    "'observed':'repeats','sensitive_to':[" axes "],'not_measured':[" missing "]," OUTPUT(SHA_A) "," KEPT
+
+static void test_sensitivity(void **state)
+{
+    static const char *const both = "{'repeat':{},'batch':{},'threads':{}}";
+    expect(report(SENSITIVE("", ""), both, NULL), report(SENSITIVE("'batch'", ""), both, NULL),
+           "newly_sensitive");
+    expect(report(SENSITIVE("'batch'", ""), both, NULL), report(SENSITIVE("'threads'", ""), both, NULL),
+           "newly_sensitive no_longer_sensitive");
+    expect(report(SENSITIVE("'batch'", ""), both, NULL), report(SENSITIVE("'batch'", ""), both, NULL), "");
+    /* where the axis was not measured nothing can be said */
+    expect(report(SENSITIVE("", "'batch'"), both, NULL), report(SENSITIVE("'batch'", ""), both, NULL), "");
+    expect(report(SENSITIVE("", ""), "{'repeat':{}}", NULL), report(SENSITIVE("'batch'", ""), both, NULL),
+           "");
+}
+
+static void test_what_is_not_comparable(void **state)
+{
+    struct dp_err err;
+    json_t *before = report(REPEATS(SHA_A) "," KEPT, NEVER, NULL);
+    json_t *after = report(REPEATS(SHA_A) "," KEPT, NEVER, NULL);
+    const struct dp_diff_side sides[2] = {{before, "a.json"}, {after, "b.json"}};
+    json_object_set_new(json_object_get(json_object_get(after, "body"), "plan"), "seed", json_string("2"));
+    assert_null(dp_diff_make(sides, &err));
+    assert_int_equal(err.code, DP_EXIT_DATA);
+    assert_non_null(strstr(err.text, "seed \"1\" against \"2\""));
+    json_decref(before);
+    json_decref(after);
+    json_t *diff = compare(report("'definition':'" SHA_A "'," REPEATS(SHA_A) "," KEPT, NEVER, NULL),
+                           report("'definition':'" SHA_B "'," REPEATS(SHA_B) "," KEPT, NEVER, NULL));
+    assert_true(dp_diff_agrees(diff)); /* other inputs, other bits: no change, and said so */
+    const json_t *unlike = json_array_get(json_object_get(diff, "not_compared"), 0);
+    assert_string_equal(dp_json_string(unlike, "reason", ""), "the catalogues define it differently");
+    char *sentence = dp_diff_sentence(diff);
+    assert_string_equal(sentence, "the results agree in 0 cases, 1 could not be compared");
+    free(sentence);
+    json_decref(diff);
+}
+
+#define LIBRARY(version, program)                                                                            \
+    "{'role':'cblas','name':'OpenBLAS','version':'" version "','families':['" program "']}"
+
+static const char *cause(const json_t *diff)
+{
+    return dp_json_string(json_array_get(json_object_get(diff, "causes"), 0), "cause", "");
+}
+
+/* A change stands under what its program had open, never under what it had not. */
+static void test_causes(void **state)
+{
+    json_t *diff =
+        compare(report(REPEATS(SHA_A) "," KEPT, NEVER, "{'libraries':[" LIBRARY("0.3.21", "cpu/gemm") "]}"),
+                report(REPEATS(SHA_B) "," KEPT, NEVER, "{'libraries':[" LIBRARY("0.3.28", "cpu/gemm") "]}"));
+    assert_string_equal(cause(diff), "OpenBLAS 0.3.21 \xe2\x86\x92 0.3.28");
+    json_decref(diff);
+    diff =
+        compare(report(REPEATS(SHA_A) "," KEPT, NEVER, "{'libraries':[" LIBRARY("0.3.21", "cpu/blas") "]}"),
+                report(REPEATS(SHA_B) "," KEPT, NEVER, "{'libraries':[" LIBRARY("0.3.28", "cpu/blas") "]}"));
+    assert_string_equal(cause(diff), "nothing in the environment explains it");
+    assert_int_equal(json_array_size(json_object_get(diff, "environment")), 1);
+    json_decref(diff);
+    diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER, "{'devices':[{'name':'A'}]}"),
+                   report(REPEATS(SHA_B) "," KEPT, NEVER, "{'devices':[{'name':'B'}]}"));
+    assert_string_equal(cause(diff),
+                        "nothing in the environment explains it"); /* no device computes for a CPU case */
+    json_decref(diff);
+    diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER, "{'variables':{}}"),
+                   report(REPEATS(SHA_A) "," KEPT, NEVER, "{'variables':{'OMP_NUM_THREADS':'4'}}"));
+    assert_true(dp_diff_agrees(diff)); /* the environment alone is no change */
+    assert_int_equal(json_array_size(json_object_get(diff, "causes")), 0);
+    json_decref(diff);
+}
+
+/* Whatever stands in a report stays text. */
+static void test_hostile_text(void **state)
+{
+    static const char *const hostile =
+        "{'variables':{'OMP_NUM_THREADS':'<script>|[x](http://y) `z`\\u001b[31m'}}";
+    json_t *diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER, NULL),
+                           report(REPEATS(SHA_B) "," KEPT, NEVER, hostile));
+    const struct dp_render_options options = {.columns = 0};
+    struct dp_text out = DP_TEXT(100000);
+    dp_diff_markdown(diff, &options, &out);
+    assert_null(strstr(out.data, "<script>"));
+    assert_null(strstr(out.data, "[x]"));
+    assert_null(strchr(out.data, '`'));
+    assert_null(strchr(out.data, '\033'));
+    dp_text_free(&out);
+    out = DP_TEXT(100000);
+    dp_diff_text(diff, &options, &out);
+    assert_null(strchr(out.data, '\033'));
+    assert_non_null(strstr(out.data, "OMP_NUM_THREADS none"));
+    dp_text_free(&out);
+    json_decref(diff);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),       cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_sensitivity), cmocka_unit_test(test_what_is_not_comparable),
+        cmocka_unit_test(test_causes),      cmocka_unit_test(test_hostile_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

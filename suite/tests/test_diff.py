@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""detprobe diff from outside: reports of fake programs, changed by hand; words, formats, exit codes.
+
+usage: test_diff.py DETPROBE FAKES_FOLDER SCHEMA_FOLDER [TEST...]
+"""
+
+import copy
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+SCHEMA = json.loads((SCHEMAS / "diff.schema.json").read_text())
+CASES = ("fake/good/repeats", "fake/good/repeats-promised")
+
+
+def detprobe(*arguments):
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables["DETPROBE_PROBE_PATH"] = str(FAKES)
+    return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
+                          timeout=120)
+
+
+class Diff(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.before = cls.folder / "before.json"
+        done = detprobe("run", *CASES, "--level", "quick", "-o", cls.before)
+        assert done.returncode == 0, done.stderr
+        cls.report = json.loads(cls.before.read_text())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def changed(self, change):
+        """The report with a change done to it, and the digest that goes with it."""
+        report = copy.deepcopy(self.report)
+        change(report)
+        body = json.dumps(report["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        report["digest"] = hashlib.sha256(body.encode()).hexdigest()
+        file = self.folder / "after.json"
+        file.write_text(json.dumps(report))
+        return file
+
+    def other_bits(self, report):
+        report["body"]["results"][0]["outputs"][0]["sha256"] = "0" * 64
+
+    def other_library(self, report):
+        report["body"]["environment"]["libraries"][0]["version"] = "2.0"
+
+    def one_line(self, done, code, *words):
+        self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (code, 1, ""), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_two_runs_agree(self):
+        after = self.folder / "again.json"
+        self.assertEqual(detprobe("run", *CASES, "--level", "quick", "-o", after).returncode, 0)
+        done = detprobe("diff", self.before, after)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines()[-1], "the results agree in 2 cases")
+
+    def test_environment_alone(self):
+        done = detprobe("diff", self.before, self.changed(self.other_library))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout.splitlines()[-1], "the results agree in 2 cases, the environments differ")
+        self.assertIn("→ 2.0", done.stdout)
+
+    def test_bits_under_their_cause(self):
+        def change(report):
+            self.other_bits(report)
+            self.other_library(report)
+
+        after = self.changed(change)
+        done = detprobe("diff", self.before, after)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout.splitlines()[-1], "the results differ: 1 case repeats with other bits")
+        self.assertIn("1 case repeats with other bits: fake/good 1", done.stdout)
+        document = json.loads(detprobe("diff", self.before, after, "--json").stdout)
+        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+        self.assertEqual([change["kind"] for change in document["changes"]], ["other_bits"])
+        self.assertIn("2.0", document["causes"][0]["cause"])
+        self.assertEqual(document["causes"][0]["cases"], [self.report["body"]["results"][0]["case"]])
+
+    def test_markdown_and_file(self):
+        page = self.folder / "page.md"
+        done = detprobe("diff", self.before, self.changed(self.other_bits), "--format", "markdown", "-o", page)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("| fake/good/repeats | other&#95;bits |", page.read_text())
+
+    def test_one_sided(self):
+        after = self.changed(lambda report: report["body"]["results"].pop())
+        done = detprobe("diff", self.before, after)
+        self.assertEqual(done.returncode, 65, "a summary that does not fit its results is no report")
+
+    def test_refusals(self):
+        def other_seed(report):
+            report["body"]["plan"]["seed"] = "7"
+
+        self.one_line(detprobe("diff", self.before, self.changed(other_seed)), 65, "not comparable",
+                      'seed "1" against "7"')
+        self.one_line(detprobe("diff", self.before), 64, "1 is named")
+        self.one_line(detprobe("diff", self.before, self.before, self.before), 64, "3 are named")
+        self.one_line(detprobe("diff", self.before, self.folder / "nothing.json"), 65, "nothing.json")
+        damaged = self.folder / "damaged.json"
+        damaged.write_bytes(self.before.read_bytes()[:-50])
+        self.one_line(detprobe("diff", damaged, self.before), 65, "damaged.json")
+        self.one_line(detprobe("diff", self.before, self.before, "-o", "/dev/full"), 2, "/dev/full")
+        self.one_line(detprobe("diff", self.before, self.before, "--format", "pdf"), 64, "pdf")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
