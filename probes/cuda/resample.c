@@ -7,7 +7,6 @@
  * (`gather`).
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,19 +46,6 @@ int resample_read_type(const struct kit_params *params, enum kit_dtype *ret)
     }
     *ret = types[index];
     return KIT_OK;
-}
-
-/* How kernels call a type; those of doubles know theirs. */
-i32 resample_type_of(enum kit_dtype dtype)
-{
-    return dtype == KIT_F16 ? RESAMPLE_F16 : dtype == KIT_BF16 ? RESAMPLE_BF16 : RESAMPLE_F32;
-}
-
-int resample_find_kernel(const char *family, enum kit_dtype dtype, CUfunction *ret)
-{
-    char name[64];
-    snprintf(name, sizeof(name), "%s_%s", family, dtype == KIT_F64 ? "double" : "single");
-    return kit_cuda_kernel(name, ret);
 }
 
 /* Kernels count in 32 bits. */
@@ -210,7 +196,7 @@ static int plan_read(const struct kit_params *params, struct plan *ret)
         kit_param_word(params, "through", "upsample|pad|adaptive|regions", &kind)) {
         return KIT_FAILED;
     }
-    ret->args.type = resample_type_of(ret->dtype);
+    ret->args.type = kit_cuda_kernel_type(ret->dtype);
     ret->args.images = ret->args.regions = (i32)n;
     ret->args.channels = (i32)c;
     ret->args.last = last;
@@ -267,8 +253,8 @@ static int plan_prepare(struct kit_call *call, struct kit_prepared *ret)
     }
     return p->form == RESAMPLE_PACKED
                ? kit_cuda_kernel("resample_atomic_packed", &p->kernel)
-               : resample_find_kernel(p->form == RESAMPLE_GATHER ? "resample_gather" : "resample_atomic",
-                                      p->dtype, &p->kernel);
+               : kit_cuda_kernel_for(p->form == RESAMPLE_GATHER ? "resample_gather" : "resample_atomic",
+                                     p->dtype, &p->kernel);
 }
 
 static int plan_run(struct kit_call *call, const struct kit_buffers *buffers)
@@ -409,7 +395,7 @@ static int sampling_read(const struct kit_params *params, struct sampling *ret)
     if (unit * unit > EXACT_FLOAT) {
         return kit_fail("bad params: the weights' denominator is no float");
     }
-    ret->args = (struct sample_args){.type = resample_type_of(ret->dtype),
+    ret->args = (struct sample_args){.type = kit_cuda_kernel_type(ret->dtype),
                                      .images = (i32)n,
                                      .channels = (i32)c,
                                      .height = (i32)h,
@@ -458,7 +444,7 @@ static int sampling_prepare(struct kit_call *call, struct kit_prepared *ret)
     struct sampling *const s = calloc(1, sizeof(*s));
     call->state = s;
     const int rc = s ? sampling_read(call->params, s) : kit_fail("out of memory");
-    return rc ? rc : resample_find_kernel(kernels[s->of_grid][s->form], s->dtype, &s->kernel);
+    return rc ? rc : kit_cuda_kernel_for(kernels[s->of_grid][s->form], s->dtype, &s->kernel);
 }
 
 static int sampling_run(struct kit_call *call, const struct kit_buffers *buffers)

@@ -6,7 +6,6 @@
  * has a thread for each cell of the result, which adds what reaches it in the order of the outputs. Places
  * are ratios of integers, so a weight rounds once and is the same in both.
  */
-enum resample_type { RESAMPLE_F32, RESAMPLE_F16, RESAMPLE_BF16 }; /* of floats; kernels of doubles know */
 enum resample_kind { RESAMPLE_LINEAR, RESAMPLE_REFLECT, RESAMPLE_REPLICATE, RESAMPLE_WINDOW };
 
 /* One dimension. LINEAR: sample s lies at (start + s * step) / of, held within the cells. */
@@ -191,27 +190,20 @@ HELPER i32 resample_cell(const struct resample_args *args, i32 image, i32 channe
 
 /* --- types: `single` computes in float and keeps f32, f16 or bf16, `double` keeps doubles --- */
 
-HELPER float resample_load_single(const void *from, i32 offset, i32 type)
-{
-    return type == RESAMPLE_F32   ? ((const float *)from)[offset]
-           : type == RESAMPLE_F16 ? float_of_f16(((const f16 *)from)[offset])
-                                  : float_of_bf16(((const bf16 *)from)[offset]);
-}
-
 HELPER void resample_store_single(void *to, i32 offset, float value, i32 type)
 {
-    if (type == RESAMPLE_F32) {
+    if (type == KERNEL_F32) {
         ((float *)to)[offset] = value;
     } else {
-        ((u16 *)to)[offset] = type == RESAMPLE_F16 ? f16_of_float(value) : bf16_of_float(value);
+        ((u16 *)to)[offset] = type == KERNEL_F16 ? f16_of_float(value) : bf16_of_float(value);
     }
 }
 
 HELPER void resample_add_single(void *to, i32 offset, float value, i32 type)
 {
-    if (type == RESAMPLE_F32) {
+    if (type == KERNEL_F32) {
         atomic_add_f32((float *)to + offset, value);
-    } else if (type == RESAMPLE_F16) {
+    } else if (type == KERNEL_F16) {
         atomic_add_f16((f16 *)to + offset, f16_of_float(value));
     } else {
         atomic_add_bf16((bf16 *)to + offset, bf16_of_float(value));
@@ -221,16 +213,11 @@ HELPER void resample_add_single(void *to, i32 offset, float value, i32 type)
 /* Neighbours: `word` counts pairs. */
 HELPER void resample_add_pair(void *to, i32 word, float low, float high, i32 type)
 {
-    if (type == RESAMPLE_F16) {
+    if (type == KERNEL_F16) {
         atomic_add_f16x2((u32 *)to + word, (u32)f16_of_float(low) | (u32)f16_of_float(high) << 16);
     } else {
         atomic_add_bf16x2((u32 *)to + word, (u32)bf16_of_float(low) | (u32)bf16_of_float(high) << 16);
     }
-}
-
-HELPER double resample_load_double(const void *from, i32 offset, i32 type)
-{
-    return ((const double *)from)[offset];
 }
 
 HELPER void resample_store_double(void *to, i32 offset, double value, i32 type)
@@ -243,8 +230,7 @@ HELPER void resample_add_double(void *to, i32 offset, double value, i32 type)
     atomic_add_f64((double *)to + offset, value);
 }
 
-/* Makes a family of kernels: suffix and type of arithmetic. Kernels are compiled when the program starts, so
- * there are two of each, not four. */
+/* Makes a family of kernels: suffix and type of arithmetic. */
 #define RESAMPLE_TYPES(KERNELS) KERNELS(single, float) KERNELS(double, double)
 
 /* --- resize, padding, adaptive average, regions --- */
@@ -262,7 +248,7 @@ HELPER void resample_add_double(void *to, i32 offset, double value, i32 type)
             const struct resample_reach x = resample_reach(&columns, at.column);                             \
             const i32 output = resample_output(&args, at.outer, at.channel, at.row, at.column);              \
             const i32 image = at.outer / (args.regions / args.images);                                       \
-            const real dy = resample_load_##name(args.dy, output, args.type);                                \
+            const real dy = load_##name(args.dy, output, args.type);                                         \
             for (i32 row = y.first; row < y.first + y.count; row++) {                                        \
                 for (i32 column = x.first; column < x.first + x.count; column++) {                           \
                     const i32 weight = resample_weight(&y, row) * resample_weight(&x, column);               \
@@ -287,8 +273,8 @@ KERNEL(resample_atomic_packed, struct resample_args)
         const struct resample_reach x = resample_reach(&columns, at.column);
         const i32 output = resample_output(&args, at.outer, 2 * at.channel, at.row, at.column);
         const i32 image = at.outer / (args.regions / args.images);
-        const float low = resample_load_single(args.dy, output, args.type);
-        const float high = resample_load_single(args.dy, output + 1, args.type);
+        const float low = load_single(args.dy, output, args.type);
+        const float high = load_single(args.dy, output + 1, args.type);
         for (i32 row = y.first; row < y.first + y.count; row++) {
             for (i32 column = x.first; column < x.first + x.count; column++) {
                 const i32 share = resample_weight(&y, row) * resample_weight(&x, column);
@@ -310,7 +296,7 @@ KERNEL(resample_atomic_packed, struct resample_args)
             const struct resample_reach x = resample_reach(&columns, s);                                     \
             const i32 weight = resample_weight(y, at->row) * resample_weight(&x, at->column);                \
             const i32 output = resample_output(args, region, at->channel, sample, s);                        \
-            sum += resample_load_##name(args->dy, output, args->type) *                                      \
+            sum += load_##name(args->dy, output, args->type) *                                               \
                    ((real)weight / (real)(y->of * x.of));                                                    \
         }                                                                                                    \
         return sum;                                                                                          \
@@ -366,7 +352,7 @@ HELPER i32 sample_weight(const struct sample_args *args, const struct sample_poi
             const i32 plane = i / args.points;                                                               \
             const struct sample_point at = sample_point(&args, plane / args.channels, i % args.points);      \
             const i32 first = (plane * args.height + at.row) * args.width + at.column;                       \
-            const real dy = resample_load_##name(args.dy, i, args.type);                                     \
+            const real dy = load_##name(args.dy, i, args.type);                                              \
             for (i32 corner = 0; corner < 4; corner++) {                                                     \
                 const i32 weight = sample_weight(&args, &at, corner / 2, corner % 2);                        \
                 resample_add_##name(args.result, first + corner / 2 * args.width + corner % 2,               \
@@ -386,7 +372,7 @@ HELPER i32 sample_weight(const struct sample_args *args, const struct sample_poi
                 const i32 down = row - at.row, right = column - at.column;                                   \
                 if (down >= 0 && down <= 1 && right >= 0 && right <= 1) {                                    \
                     const i32 weight = sample_weight(&args, &at, down, right);                               \
-                    sum += resample_load_##name(args.dy, plane * args.points + point, args.type) *           \
+                    sum += load_##name(args.dy, plane * args.points + point, args.type) *                    \
                            ((real)weight / (real)(args.unit * args.unit));                                   \
                 }                                                                                            \
             }                                                                                                \
@@ -403,11 +389,11 @@ RESAMPLE_TYPES(SAMPLE_INPUT)
         const i32 near = (plane * args->height + at->row) * args->width + at->column;                        \
         const i32 along = is_down ? args->width : 1, far = near + (is_down ? 1 : args->width);               \
         const i32 share = is_down ? at->right : at->down;                                                    \
-        const real near_rise = resample_load_##name(args->x, near + along, args->type) -                     \
-                               resample_load_##name(args->x, near, args->type);                              \
-        const real far_rise = resample_load_##name(args->x, far + along, args->type) -                       \
-                              resample_load_##name(args->x, far, args->type);                                \
-        return resample_load_##name(args->dy, plane * args->points + point, args->type) *                    \
+        const real near_rise = load_##name(args->x, near + along, args->type) -                              \
+                               load_##name(args->x, near, args->type);                                       \
+        const real far_rise = load_##name(args->x, far + along, args->type) -                                \
+                              load_##name(args->x, far, args->type);                                         \
+        return load_##name(args->dy, plane * args->points + point, args->type) *                             \
                (near_rise * ((real)(args->unit - share) / (real)args->unit) +                                \
                 far_rise * ((real)share / (real)args->unit));                                                \
     }                                                                                                        \
@@ -453,7 +439,7 @@ RESAMPLE_TYPES(SAMPLE_GRID)
                 for (i32 column = left < 0 ? 0 : left; column < left + args.window && column < args.width;   \
                      column++) {                                                                             \
                     const i32 cell = row * args.width + column;                                              \
-                    const real value = resample_load_##name(args.x, first + cell, args.type);                \
+                    const real value = load_##name(args.x, first + cell, args.type);                         \
                     if (best < 0 || value > most) {                                                          \
                         best = cell;                                                                         \
                         most = value;                                                                        \
@@ -469,7 +455,7 @@ RESAMPLE_TYPES(SAMPLE_GRID)
         {                                                                                                    \
             const i32 first = i / args.out_width / args.out_height * args.height * args.width;               \
             resample_add_##name(args.dx, first + args.winners[i],                                            \
-                                resample_load_##name(args.dy, i, args.type), args.type);                     \
+                                load_##name(args.dy, i, args.type), args.type);                              \
         }                                                                                                    \
     }                                                                                                        \
     KERNEL(pool_gather_##name, struct pool_args)                                                             \
@@ -485,7 +471,7 @@ RESAMPLE_TYPES(SAMPLE_GRID)
                 for (i32 column = left; column <= x / args.stride && column < args.out_width; column++) {    \
                     const i32 output = (plane * args.out_height + row) * args.out_width + column;            \
                     if (args.winners[output] == cell) {                                                      \
-                        sum += resample_load_##name(args.dy, output, args.type);                             \
+                        sum += load_##name(args.dy, output, args.type);                                      \
                     }                                                                                        \
                 }                                                                                            \
             }                                                                                                \

@@ -16,12 +16,8 @@ enum { RESAMPLE_DY, RESAMPLE_DX }; /* operands */
 /* An extent of a tensor or a count, from `least` on. */
 int resample_read_extent(const struct kit_params *params, const char *name, int64_t least, int64_t *ret);
 int resample_read_type(const struct kit_params *params, enum kit_dtype *ret);
-/* How kernels call a type; those of doubles know theirs. */
-i32 resample_type_of(enum kit_dtype dtype);
 /* Kernels count in 32 bits. */
 int resample_check_count(double items);
-/* The one of two kernels of a family that computes in the type. */
-int resample_find_kernel(const char *family, enum kit_dtype dtype, CUfunction *ret);
 int resample_launch(CUfunction kernel, int64_t items, const void *args);
 void resample_release(struct kit_call *call); /* frees the state */
 

@@ -21,7 +21,7 @@ static struct pool_args pool_args(const struct kit_pool *pool, const struct kit_
     return (struct pool_args){.dy = buffers->data[RESAMPLE_DY],
                               .dx = buffers->data[RESAMPLE_DX],
                               .winners = buffers->workspace,
-                              .type = resample_type_of(pool->dtype),
+                              .type = kit_cuda_kernel_type(pool->dtype),
                               .planes = (i32)(pool->n * pool->c),
                               .height = (i32)pool->h,
                               .width = (i32)pool->w,
@@ -83,10 +83,10 @@ static int pooling_prepare(struct kit_call *call, struct kit_prepared *ret)
         return rc;
     }
     ret->workspace_bytes = (size_t)pool_outputs(&p->pool) * sizeof(i32);
-    rc = resample_find_kernel("pool_winners", p->pool.dtype, &p->first);
+    rc = kit_cuda_kernel_for("pool_winners", p->pool.dtype, &p->first);
     return rc ? rc
-              : resample_find_kernel(p->form == RESAMPLE_GATHER ? "pool_gather" : "pool_atomic",
-                                     p->pool.dtype, &p->kernel);
+              : kit_cuda_kernel_for(p->form == RESAMPLE_GATHER ? "pool_gather" : "pool_atomic", p->pool.dtype,
+                                    &p->kernel);
 }
 
 /* The winners belong to the forward pass; they are made anew because the workspace is poisoned. */

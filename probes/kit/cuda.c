@@ -208,6 +208,18 @@ int kit_cuda_launch_on(CUstream stream, CUfunction kernel, int blocks, int threa
                             "cuLaunchKernel");
 }
 
+int kit_cuda_kernel_for(const char *name, enum kit_dtype dtype, CUfunction *ret)
+{
+    char whole[64];
+    snprintf(whole, sizeof(whole), "%s_%s", name, dtype == KIT_F64 ? "double" : "single");
+    return kit_cuda_kernel(whole, ret);
+}
+
+int kit_cuda_kernel_type(enum kit_dtype dtype)
+{
+    return dtype == KIT_F16 ? KERNEL_F16 : dtype == KIT_BF16 ? KERNEL_BF16 : KERNEL_F32;
+}
+
 int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args)
 {
     return kit_cuda_launch_on(kit_cuda_stream(), kernel, blocks, threads, args);

@@ -46,6 +46,9 @@ int kit_cuda_needs(const char *library, int major, int minor);
 
 /* A kernel of the text given to kit_cuda_open. */
 int kit_cuda_kernel(const char *name, CUfunction *ret);
+/* NAME_single or NAME_double, and what the first is told of a type (enum kernel_type of kernel.h). */
+int kit_cuda_kernel_for(const char *name, enum kit_dtype dtype, CUfunction *ret);
+int kit_cuda_kernel_type(enum kit_dtype dtype);
 /* Enqueues; `args` is the kernel's one struct. */
 int kit_cuda_launch(CUfunction kernel, int blocks, int threads, const void *args);
 int kit_cuda_launch_on(CUstream stream, CUfunction kernel, int blocks, int threads, const void *args);

@@ -20,6 +20,10 @@ typedef int i32;
 typedef long long i64;
 typedef u16 f16, bf16; /* bits; arithmetic goes through float or the atomics below */
 
+/* What memory holds, for kernels that compute in float and are told: NAME_single, beside NAME_double for
+ * doubles. Two kernels are compiled when a program starts, not four. */
+enum kernel_type { KERNEL_F32, KERNEL_F16, KERNEL_BF16 };
+
 #if defined(__CUDACC_RTC__)
 #define KIT_KERNELS 1
 #define KERNEL(name, type) extern "C" __global__ void name(const type args)
@@ -307,6 +311,18 @@ HELPER u32 atomic_add_bf16x2(u32 *p, u32 v)
     } while (seen != before);
     return before;
 #endif
+}
+
+HELPER float load_single(const void *from, i64 offset, i32 type)
+{
+    return type == KERNEL_F32   ? ((const float *)from)[offset]
+           : type == KERNEL_F16 ? float_of_f16(((const f16 *)from)[offset])
+                                : float_of_bf16(((const bf16 *)from)[offset]);
+}
+
+HELPER double load_double(const void *from, i64 offset, i32 type)
+{
+    return ((const double *)from)[offset];
 }
 
 /* Iteration over n items by the whole grid. */

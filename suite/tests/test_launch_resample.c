@@ -93,7 +93,7 @@ static struct resample_args arguments(const struct resample_axis *axis, const vo
 {
     return (struct resample_args){.dy = dy,
                                   .dx = dx,
-                                  .type = RESAMPLE_F32,
+                                  .type = KERNEL_F32,
                                   .images = N,
                                   .regions = N,
                                   .channels = C,
@@ -184,7 +184,7 @@ static void test_types(void **state)
     args.dx = wide_dx;
     emulate_launch(kit_twin_resample_gather_double, BLOCKS, THREADS, &args);
     args.dy = half;
-    args.type = RESAMPLE_F16;
+    args.type = KERNEL_F16;
     args.dx = half_dx;
     emulate_launch(kit_twin_resample_gather_single, BLOCKS, THREADS, &args);
     args.dx = pairs_dx;
@@ -235,7 +235,7 @@ static void test_points(void **state)
     for (int i = 0; i < N * POINTS * 2; i++) {
         grid[i] = (i32)((u32)(i + 1) * 2654435761u >> 8) % (UNIT * (SIDE - 1));
     }
-    struct sample_args args = {dy, x, grid, dx, RESAMPLE_F32, N, C, SIDE, SIDE, POINTS, UNIT};
+    struct sample_args args = {dy, x, grid, dx, KERNEL_F32, N, C, SIDE, SIDE, POINTS, UNIT};
     for (int i = 0; i < CELLS; i++) {
         wanted[i] = 0;
         for (int p = 0; p < POINTS; p++) {
@@ -292,7 +292,7 @@ static void test_pool(void **state)
                                    .x = x,
                                    .dx = dx,
                                    .winners = winners,
-                                   .type = RESAMPLE_F32,
+                                   .type = KERNEL_F32,
                                    .planes = N * C,
                                    .height = SIDE,
                                    .width = SIDE,
@@ -320,7 +320,7 @@ static void count_sums(int launches, int ret[2])
     const struct pool_args args = {.dy = dy,
                                    .dx = dx,
                                    .winners = winners,
-                                   .type = RESAMPLE_F32,
+                                   .type = KERNEL_F32,
                                    .planes = PLANES,
                                    .height = WIDTH,
                                    .width = WIDTH,
