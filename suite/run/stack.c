@@ -35,8 +35,10 @@ const struct dp_stack_role dp_stack_roles[] = {
      .names = {"libcblas.so.3", "libblas.so.3", "libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
                "*openblas*.so*"},
      .symbol = "cblas_sgemm"},
-    {.role = "onednn", .names = {"libdnnl.so.3", "libdnnl.so.2"}},
-    {.role = "openmp", .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"}},
+    {.role = "onednn", .names = {"libdnnl.so.3", "libdnnl.so.2"}, .linked = true},
+    {.role = "openmp",
+     .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"},
+     .linked = true},
     {.role = NULL},
 };
 
@@ -357,6 +359,19 @@ static bool is_inside(const struct dp_stack *stack, const char *path)
     return is_below(path, stack->root) || (realpath(path, real) && is_below(real, stack->root));
 }
 
+/* "libdnnl.so.2" of "/usr/lib/libdnnl.so.2.6": what a program that is linked asks the loader for. */
+static int soname_of(const char *path, const char **ret)
+{
+    const char *slash = strrchr(path, '/');
+    *ret = slash ? slash + 1 : path;
+    const char *end = strstr(*ret, ".so");
+    if (!end) {
+        return (int)strlen(*ret);
+    }
+    end += strlen(".so");
+    return (int)(end - *ret) + (*end == '.' ? 1 + (int)strspn(end + 1, "0123456789") : 0);
+}
+
 static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_t *library,
                                        struct dp_err *err)
 {
@@ -369,6 +384,14 @@ static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_
     if (!*path || is_inside(stack, path) || (file && is_same_file(path, file)) ||
         (row->role && (row->instrument || (row->system && !file)))) {
         return DP_STACK_FITS;
+    }
+    const char *took, *has;
+    const int took_length = soname_of(path, &took), has_length = soname_of(file ? file : "", &has);
+    const bool same_name = took_length == has_length && strncmp(took, has, (size_t)took_length) == 0;
+    if (file && row->role && row->linked && !same_name) {
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "the stack has '%.150s' for role %.60s, this build takes %.*s",
+                   file, role, took_length, took);
+        return DP_STACK_LACKS;
     }
     if (file) {
         dp_err_set(err, DP_EXIT_NO_VERDICT,

@@ -15,6 +15,7 @@ struct dp_stack_role {
     const char *names[DP_STACK_NAMES]; /* ended by NULL */
     const char *symbol;                /* a file that defines it is taken first; NULL: any file */
     bool system;                       /* part of the driver: the system's where the stack has none */
+    bool linked;                       /* programs take the name that they were linked to, and no other */
     bool instrument;                   /* looks on and is not measured: the user's variable stands */
 };
 extern const struct dp_stack_role dp_stack_roles[]; /* ended by a row without role */

@@ -225,6 +225,14 @@ class Fitting(Case):
                 self.assertEqual((row["observed"], row["reason"], row["text"]),
                                  ("skipped", "library_missing", f"the stack '{stack}' has no library for role {role}"))
 
+    def test_other_major_than_the_program_is_linked_to(self):
+        stack = self.make("lib/libdnnl.so.3", "bin/python")
+        report = self.run_cases(77, "tells/*", "--stack", stack,
+                                environment={"TELLS": '{"onednn": "/usr/lib/libdnnl.so.2.6"}'})
+        self.assertEqual(report["body"]["results"][0]["text"],
+                         f"the stack has '{stack}/lib/libdnnl.so.3' for role onednn, this build takes libdnnl.so.2")
+        self.run_cases(2, "tells/*", "--stack", stack, environment={"TELLS": '{"onednn": "/usr/lib/libdnnl.so.3.4"}'})
+
     def test_python_that_the_stack_lacks(self):
         report = self.run_cases(77, "tells/*", "--stack", self.make("lib/libcublas.so.13"))
         self.assertIn("has no library for role python", report["body"]["results"][0]["text"])
