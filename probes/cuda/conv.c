@@ -31,8 +31,9 @@ static const struct kind {
     {"tf32", KIT_F32, CUDNN_DEFAULT_MATH, 0, KIT_TF32_K},
     {"f16", KIT_F16, CUDNN_TENSOR_OP_MATH, ROUNDINGS, 0},
     {"bf16", KIT_BF16, CUDNN_TENSOR_OP_MATH, ROUNDINGS, 0},
+    {"f32-default", KIT_F32, CUDNN_DEFAULT_MATH, 0, 0}, /* where something else forbids TF32 */
 };
-#define KIND_WORDS "f32|tf32|f16|bf16"
+#define KIND_WORDS "f32|tf32|f16|bf16|f32-default"
 
 struct state {
     struct kit_conv conv; /* first: references read it */
@@ -250,8 +251,10 @@ static void ask_about(const struct state *state, const char **ret_declared)
         return;
     }
     for (int i = 0; i < ways.count; i++) {
-        if (ways.way[i].algorithm == state->way.algorithm && ways.way[i].status == CUDNN_STATUS_SUCCESS) {
-            *ret_declared = cudnn_declared(ways.way[i].determinism);
+        const struct conv_way *const way = &ways.way[i];
+        if (way->algorithm == state->way.algorithm && way->math == state->way.math &&
+            way->status == CUDNN_STATUS_SUCCESS) {
+            *ret_declared = cudnn_declared(way->determinism);
             return;
         }
     }

@@ -132,6 +132,18 @@ class Rows(Convolutions):
         self.assertEqual({row["checked"] for row in report["body"]["results"]}, {"full"})
 
 
+class Environment(Convolutions):
+    CASE = name("forward-implicit-precomp-gemm-f32-default-nchw", "n4c16h14k32r1s1g1-tf32-override-0")
+
+    def test_tf32_override(self):
+        """The default math type rounds operands; the variable forbids it, and where it did not the bound would tell."""
+        report = self.run_cases([self.CASE], 0)
+        self.assertEqual(self.rows(report), {self.CASE: KEPT})
+        self.assertEqual({call["math"] for call in self.calls(FORWARD)}, {"0"})
+        report = self.run_cases([self.CASE], 1, "tf32=allowed")
+        self.assertEqual(self.rows(report), {self.CASE: ("wrong", "kept")})
+
+
 class Selection(Convolutions):
     FIND = [name(f"{pas}-find-f32-nchw") for pas in NAMED]
 

@@ -369,9 +369,18 @@ static cudnnStatus_t check_data(const struct problem *p, int algorithm, const st
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Whether float operands are rounded: the environment may forbid what the math type allows. */
+static bool is_tf32(const struct problem *p)
+{
+    const char *const override = getenv("NVIDIA_TF32_OVERRIDE");
+    const bool forbidden =
+        override && strcmp(override, "0") == 0 && strcmp(emulate_word("tf32", ""), "allowed") != 0;
+    return p->x->dtype == CUDNN_DATA_FLOAT && p->c->math != CUDNN_FMA_MATH && !forbidden;
+}
+
 static void compute(const struct problem *p, const char *name, int algorithm, const struct data *d)
 {
-    const bool tf32 = p->x->dtype == CUDNN_DATA_FLOAT && p->c->math != CUDNN_FMA_MATH;
+    const bool tf32 = is_tf32(p);
     int w_stride[CUDNN_DIM_MAX];
     emulated_cudnn_filter_strides(p->w, w_stride);
     float *const x = load(p->x->dtype, p->x->dim, p->x->stride, d->x, tf32);

@@ -12,6 +12,7 @@
  *   wrong=NAME                such a function returns a result whose first element is off by a thousandth
  *   status=NAME               such a function fails
  *   tf32=forced               NVIDIA_TF32_OVERRIDE=1 lets tf32 into products that did not ask for it
+ *   tf32=allowed              NVIDIA_TF32_OVERRIDE=0 does not keep it out of convolutions
  *   select=NAME               such a function takes another kernel and order in each process
  *   streams=NAME              such a function gets less workspace on a stream beside others of its handle
  *   cupti=N                   cuptiSubscribe fails with this status
