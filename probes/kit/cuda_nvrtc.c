@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "probes/kit/cuda.h"
+#include "probes/kit/cuda_kept.h"
 #include "suite/base/text.h"
 
 /* clang-format off */
@@ -129,15 +130,26 @@ static int take_image(nvrtcProgram program, struct kit_image *ret)
     return rc;
 }
 
-int kit_nvrtc_compile(const char *text, int capability, struct kit_image *ret)
+static int compile(const char *text, const char *const *options, int count, struct kit_image *ret)
 {
     nvrtcProgram program;
+    int rc =
+        check(nvrtc.nvrtcCreateProgram(&program, text, "detprobe.cu", 0, NULL, NULL), "nvrtcCreateProgram");
+    if (rc) {
+        return rc;
+    }
+    const nvrtcResult result = nvrtc.nvrtcCompileProgram(program, count, options);
+    rc = result == NVRTC_SUCCESS ? take_image(program, ret) : compile_failure(program, result);
+    nvrtc.nvrtcDestroyProgram(&program);
+    return rc;
+}
+
+int kit_nvrtc_compile(const char *text, int capability, struct kit_image *ret)
+{
     int architecture;
     char option[48];
+    struct kit_library compiler;
     int rc = choose_architecture(capability, &architecture);
-    rc = rc ? rc
-            : check(nvrtc.nvrtcCreateProgram(&program, text, "detprobe.cu", 0, NULL, NULL),
-                    "nvrtcCreateProgram");
     if (rc) {
         return rc;
     }
@@ -146,9 +158,13 @@ int kit_nvrtc_compile(const char *text, int capability, struct kit_image *ret)
              architecture);
     const char *const options[] = {option, FIXED_OPTIONS};
     snprintf(nvrtc.options, sizeof(nvrtc.options), "%s %s %s", options[0], options[1], options[2]);
-    const nvrtcResult result =
-        nvrtc.nvrtcCompileProgram(program, (int)(sizeof(options) / sizeof(options[0])), options);
-    rc = result == NVRTC_SUCCESS ? take_image(program, ret) : compile_failure(program, result);
-    nvrtc.nvrtcDestroyProgram(&program);
+    kit_nvrtc_library(&compiler);
+    if (kit_kept_find(compiler.path, nvrtc.options, text, ret)) {
+        return KIT_OK;
+    }
+    rc = compile(text, options, (int)(sizeof(options) / sizeof(options[0])), ret);
+    if (!rc) {
+        kit_kept_put(compiler.path, nvrtc.options, text, ret);
+    }
     return rc;
 }

@@ -26,6 +26,7 @@
 #include "suite/run/environment.h"
 #include "suite/run/runlog.h"
 #include "suite/run/runner.h"
+#include "suite/run/scratch.h"
 
 struct run_options {
     struct dp_plan_options plan;
@@ -316,7 +317,7 @@ static void hold_signals(void)
 }
 
 /* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
-static int run_and_judge(struct run *run, struct dp_err *err)
+static int passes(struct run *run, struct dp_err *err)
 {
     if (execute(run, err) != 0) {
         return -1;
@@ -339,6 +340,14 @@ static int run_and_judge(struct run *run, struct dp_err *err)
         dp_judge(&run->plan, &run->answers, round, &run->judged);
     }
     return 0;
+}
+
+static int run_and_judge(struct run *run, struct dp_err *err)
+{
+    dp_scratch_open();
+    const int rc = passes(run, err);
+    dp_scratch_close();
+    return rc;
 }
 
 /* --require: the backend must have a result that says something. */
