@@ -201,15 +201,6 @@ static void order_for_space(const char *name, cublasHandle_t handle, struct sum_
     }
 }
 
-static void reverse(struct sum_order *order)
-{
-    for (int32_t i = 0, j = order->pieces - 1; i < j; i++, j--) {
-        const int32_t kept = order->place[i];
-        order->place[i] = order->place[j];
-        order->place[j] = kept;
-    }
-}
-
 static void multiply(const struct product *p, const double *a, const double *b, const struct sum_order *order)
 {
     const bool wide = p->compute == CUBLAS_COMPUTE_64F || p->compute == CUBLAS_COMPUTE_32I;
@@ -236,9 +227,6 @@ static cublasStatus_t run_product(const struct product *p)
     double *const a = calloc((size_t)p->m * (size_t)p->k, sizeof(*a));
     double *const b = calloc((size_t)p->n * (size_t)p->k, sizeof(*b));
     struct sum_order order = emulate_sum_order(p->k, emulate_for("reorder", p->name));
-    if (p->handle->workspace_bytes && emulate_for("workspace", p->name)) {
-        reverse(&order);
-    }
     const size_t size = emulate_size(p->c_type), elements = (size_t)p->ldc * (size_t)p->n;
     char last[8];
     memcpy(last, (const char *)p->c + (elements - 1) * size, size);

@@ -16,7 +16,6 @@
  *   select=NAME               such a function takes another kernel and order in each process
  *   streams=NAME              such a function gets less workspace on a stream beside others of its handle
  *   cupti=N                   cuptiSubscribe fails with this status
- *   workspace=NAME            such a function sums in the reverse order where the caller gave a workspace
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
  *   cudnn=N  cudart=N         what cudnnGetVersion and cudnnGetCudartVersion say
  *   blind=1                   the comparison of the kit sees no difference
