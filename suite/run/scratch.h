@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A folder that lives as long as the run, for programs to keep what takes long to make and is the same in each
- * process, such as kernels compiled for the device found. They find it in DETPROBE_SCRATCH and must do without.
+ * A folder that lives as long as the run, for programs to keep what takes long to make and is the same in
+ * each process, such as kernels compiled for the device found. They find it in DETPROBE_SCRATCH and must do
+ * without.
  */
 #ifndef DP_RUN_SCRATCH_H
 #define DP_RUN_SCRATCH_H
