@@ -247,6 +247,7 @@ static struct dp_program *program_of_case(struct dp_catalogue *catalogue, struct
                                    .interpreter = dup_or_null(base->interpreter),
                                    .reason = dup_or_null(base->reason),
                                    .state = base->state,
+                                   .start_us = base->start_us,
                                    .environment = json_incref(environment),
                                    .base = base,
                                    .controls_only = true};
@@ -297,6 +298,7 @@ static int add_cases(struct loader *loader, const json_t *file, const char *fold
     }
     catalogue->cases = dp_realloc(catalogue->cases, catalogue->case_count + json_array_size(items),
                                   sizeof(*catalogue->cases));
+    program->start_us = dp_json_number(file, "start", program->start_us);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < json_array_size(items); i++) {
         rc = add_case(loader, json_array_get(items, i), program, path);

@@ -26,6 +26,7 @@ struct dp_program {
     char *interpreter; /* NULL: executed directly */
     char *reason;      /* of NOT_BUILT: one sentence, from programs.json */
     enum dp_program_state state;
+    double start_us;               /* until its hello, as its catalogue says; 0: it says nothing */
     json_t *environment;           /* variables that it is started with, null: without; NULL: as the suite */
     const struct dp_program *base; /* the one without `environment`; NULL: this one */
     bool controls_only;            /* proves the measurement; what it links is not under test */

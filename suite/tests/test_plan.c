@@ -415,6 +415,24 @@ static bool is_left_out(const struct dp_plan *plan, const char *id)
     return false;
 }
 
+/* A catalogue that says how long its program starts is believed, in each process. */
+static void test_start(void **state)
+{
+    struct dp_plan_options options = usual("quick");
+    const char *include[] = {"cpu/gemm/cheap"};
+    options.include = (struct dp_strings){include, 1};
+    struct dp_plan plan = make(&options);
+    const int64_t usual_ns = plan.expected_ns;
+    dp_plan_free(&plan);
+    programs[GEMM].start_us = 2000000;
+    plan = make(&options);
+    assert_true(plan.expected_ns >
+                usual_ns + 5 * INT64_C(1000000000)); /* the first process and two fresh ones */
+    assert_true(plan.expected_ns < usual_ns + 6 * INT64_C(1000000000));
+    programs[GEMM].start_us = 0;
+    dp_plan_free(&plan);
+}
+
 static void test_budget(void **state)
 {
     struct dp_plan_options options = usual("quick");
@@ -695,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_device_is_left_open),
         cmocka_unit_test(test_axis_errors),
         cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_start),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_not_built_stays),
         cmocka_unit_test(test_retest),
