@@ -19,15 +19,13 @@ enum { VALUES, RESULT };
 
 struct geometry {
     int64_t rows, n;
-    int dtype;
+    enum kit_dtype dtype;
 };
-
-static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_S32, KIT_S64};
 
 static int read_geometry(const struct kit_params *params, struct geometry *g)
 {
     if (kit_param_int(params, "rows", &g->rows) != KIT_OK || kit_param_int(params, "n", &g->n) != KIT_OK ||
-        kit_param_word(params, "dtype", "f32|f64|s32|s64", &g->dtype) != KIT_OK) {
+        kit_param_dtype(params, "dtype", "f32|f64|s32|s64", &g->dtype) != KIT_OK) {
         return KIT_FAILED;
     }
     return g->rows > 0 && g->n > 0 ? KIT_OK : kit_fail("'rows' and 'n' must be positive");
@@ -40,13 +38,9 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
         return KIT_FAILED;
     }
     ret->operand[VALUES] = (struct kit_operand){
-        .name = "values", .dtype = dtypes[g.dtype], .ndim = 2, .shape = {g.rows, g.n}, .batch_dim = -1};
-    ret->operand[RESULT] = (struct kit_operand){.name = "result",
-                                                .role = KIT_OUT,
-                                                .dtype = dtypes[g.dtype],
-                                                .ndim = 1,
-                                                .shape = {g.rows},
-                                                .batch_dim = -1};
+        .name = "values", .dtype = g.dtype, .ndim = 2, .shape = {g.rows, g.n}, .batch_dim = -1};
+    ret->operand[RESULT] = (struct kit_operand){
+        .name = "result", .role = KIT_OUT, .dtype = g.dtype, .ndim = 1, .shape = {g.rows}, .batch_dim = -1};
     ret->count = 2;
     ret->flops = (double)(g.rows * g.n);
     return KIT_OK;
@@ -58,12 +52,6 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
     (void)ret;
     call->state = g;
     return g ? read_geometry(call->params, g) : kit_fail("out of memory");
-}
-
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
 }
 
 /* ---- add: the `atomic` construct ---- */
@@ -83,9 +71,12 @@ static void release(struct kit_call *call)
 
 typedef void (*kernel_function)(const struct geometry *g, const void *values, void *result, int threads);
 
-static const kernel_function add[] = {add_f32, add_f64, add_s32, add_s64};
-static const kernel_function add_cas[] = {add_cas_f32, add_cas_f64, add_cas_s32, add_cas_s64};
-static const kernel_function max_cas[] = {max_cas_f32, max_cas_f64, max_cas_s32, max_cas_s64};
+static const kernel_function add[] = {
+    [KIT_F32] = add_f32, [KIT_F64] = add_f64, [KIT_S32] = add_s32, [KIT_S64] = add_s64};
+static const kernel_function add_cas[] = {
+    [KIT_F32] = add_cas_f32, [KIT_F64] = add_cas_f64, [KIT_S32] = add_cas_s32, [KIT_S64] = add_cas_s64};
+static const kernel_function max_cas[] = {
+    [KIT_F32] = max_cas_f32, [KIT_F64] = max_cas_f64, [KIT_S32] = max_cas_s32, [KIT_S64] = max_cas_s64};
 
 static int run_kernel(struct kit_call *call, const struct kit_buffers *buffers,
                       const kernel_function *kernels)
@@ -118,7 +109,7 @@ static int reference_sum(struct kit_call *call, int output, const void *const *i
     for (size_t i = 0; i < count; i++) {
         ret[i] = (struct kit_cell){.k = g->n};
         for (int64_t j = 0; j < g->n; j++) {
-            const long double value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n + j);
+            const long double value = kit_value(g->dtype, in[VALUES], cells[i] * g->n + j);
             ret[i].value += value;
             ret[i].scale += value < 0 ? -value : value;
         }
@@ -132,9 +123,9 @@ static int reference_max(struct kit_call *call, int output, const void *const *i
     const struct geometry *g = call->state;
     (void)output;
     for (size_t i = 0; i < count; i++) {
-        ret[i] = (struct kit_cell){.value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n), .k = 1};
+        ret[i] = (struct kit_cell){.value = kit_value(g->dtype, in[VALUES], cells[i] * g->n), .k = 1};
         for (int64_t j = 1; j < g->n; j++) {
-            const long double value = kit_value(dtypes[g->dtype], in[VALUES], cells[i] * g->n + j);
+            const long double value = kit_value(g->dtype, in[VALUES], cells[i] * g->n + j);
             ret[i].value = value > ret[i].value ? value : ret[i].value;
         }
     }
@@ -226,7 +217,7 @@ static const struct op atomic_add = {
     .prepare = prepare,
     .run = run_add,
     .reference = reference_sum,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op compare_and_swap_add = {
     .name = "compare-and-swap-add",
@@ -234,7 +225,7 @@ static const struct op compare_and_swap_add = {
     .prepare = prepare,
     .run = run_add_cas,
     .reference = reference_sum,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op atomic_max = {
     .name = "atomic-max",
@@ -242,7 +233,7 @@ static const struct op atomic_max = {
     .prepare = prepare,
     .run = run_max,
     .reference = reference_max,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op append = {
     .name = "append",
@@ -250,7 +241,7 @@ static const struct op append = {
     .prepare = prepare_append,
     .run = run_append,
     .accepts = accepts_append,
-    .release = release,
+    .release = kit_free_state,
 };
 
 int main(void)

@@ -23,12 +23,6 @@ static CBLAS_UPLO half_of(const struct kit_blas *g)
     return g->upper ? CblasUpper : CblasLower;
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 /* ---- dot, nrm2, asum: one number from vectors ---- */
 
 static int run_dot(struct kit_call *call, const struct kit_buffers *b)
@@ -141,7 +135,7 @@ static int run_syrk(struct kit_call *call, const struct kit_buffers *b)
 #define OP(stem)                                                                                             \
     {                                                                                                        \
         .name = #stem, .describe = kit_blas_describe_##stem, .prepare = prepare, .run = run_##stem,          \
-        .reference = kit_blas_reference_##stem, .release = release                                           \
+        .reference = kit_blas_reference_##stem, .release = kit_free_state                                    \
     }
 
 static const struct op dot = OP(dot), nrm2 = OP(nrm2), asum = OP(asum), axpy = OP(axpy), gemv = OP(gemv),

@@ -83,12 +83,6 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
     return c ? read_control(call->params, c) : kit_fail("out of memory");
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static int run_float_atomics(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct control *c = call->state;
@@ -195,7 +189,7 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
         .prepare = prepare,                                                                                  \
         .run = runs_as,                                                                                      \
         .reference = reference,                                                                              \
-        .release = release,                                                                                  \
+        .release = kit_free_state,                                                                           \
     };
 CONTROL(float_atomics, "float-atomics", describe_float, run_float_atomics)
 CONTROL(integer_atomics, "integer-atomics", describe_integer, run_integer_atomics)

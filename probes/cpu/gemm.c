@@ -115,12 +115,6 @@ static int gemm_reference(struct kit_call *call, int output, const void *const *
     return KIT_OK;
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 /* --- trsm: op(A) X = B from the left, A triangular, X over B --- */
 
 struct trsm {
@@ -237,7 +231,7 @@ static const struct op gemm = {
     .prepare = gemm_prepare,
     .run = gemm_run,
     .reference = gemm_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op trsm = {
     .name = "trsm",
@@ -245,7 +239,7 @@ static const struct op trsm = {
     .prepare = trsm_prepare,
     .run = trsm_run,
     .reference = trsm_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 int main(void)

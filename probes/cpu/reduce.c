@@ -21,14 +21,12 @@ enum { VALUES, RESULT };
 
 struct reduction {
     int64_t rows, n;
-    int dtype;
+    enum kit_dtype dtype;
 };
-
-static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_S32};
 
 static int read_reduction(const struct kit_params *params, struct reduction *ret)
 {
-    return kit_param_word(params, "dtype", "f32|f64|s32", &ret->dtype) ||
+    return kit_param_dtype(params, "dtype", "f32|f64|s32", &ret->dtype) ||
                    kit_param_int(params, "rows", &ret->rows) || kit_param_int(params, "n", &ret->n)
                ? KIT_FAILED
                : KIT_OK;
@@ -43,16 +41,12 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     ret->count = 2;
     ret->operand[VALUES] = (struct kit_operand){.name = "values",
                                                 .role = KIT_IN,
-                                                .dtype = dtypes[r.dtype],
+                                                .dtype = r.dtype,
                                                 .ndim = 2,
                                                 .shape = {r.rows, r.n},
                                                 .batch_dim = 0};
-    ret->operand[RESULT] = (struct kit_operand){.name = "result",
-                                                .role = KIT_OUT,
-                                                .dtype = dtypes[r.dtype],
-                                                .ndim = 1,
-                                                .shape = {r.rows},
-                                                .batch_dim = 0};
+    ret->operand[RESULT] = (struct kit_operand){
+        .name = "result", .role = KIT_OUT, .dtype = r.dtype, .ndim = 1, .shape = {r.rows}, .batch_dim = 0};
     ret->flops = (double)r.rows * (double)r.n;
     return KIT_OK;
 }
@@ -62,12 +56,6 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
     struct reduction *const r = calloc(1, sizeof(*r));
     call->state = r;
     return r ? read_reduction(call->params, r) : kit_fail("out of memory");
-}
-
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
 }
 
 /* Loop bodies by element type. */
@@ -91,9 +79,9 @@ static void release(struct kit_call *call)
     static int run_##form(struct kit_call *call, const struct kit_buffers *buffers)                          \
     {                                                                                                        \
         const struct reduction *r = call->state;                                                             \
-        if (dtypes[r->dtype] == KIT_F32) {                                                                   \
+        if (r->dtype == KIT_F32) {                                                                           \
             RUN_ROWS(form##_f32, float, together)                                                            \
-        } else if (dtypes[r->dtype] == KIT_F64) {                                                            \
+        } else if (r->dtype == KIT_F64) {                                                                    \
             RUN_ROWS(form##_f64, double, together)                                                           \
         } else {                                                                                             \
             RUN_ROWS(form##_s32, int32_t, together)                                                          \
@@ -116,7 +104,7 @@ static int reference_sum(struct kit_call *call, int output, const void *const *i
     for (size_t c = 0; c < count; c++) {
         ret[c] = (struct kit_cell){.k = r->n};
         for (int64_t i = 0; i < r->n; i++) {
-            const long double value = kit_value(dtypes[r->dtype], in[VALUES], cells[c] * r->n + i);
+            const long double value = kit_value(r->dtype, in[VALUES], cells[c] * r->n + i);
             ret[c].value += value;
             ret[c].scale += value < 0 ? -value : value;
         }
@@ -129,9 +117,9 @@ static int reference_max(struct kit_call *call, int output, const void *const *i
 {
     const struct reduction *r = call->state;
     for (size_t c = 0; c < count; c++) {
-        ret[c].value = kit_value(dtypes[r->dtype], in[VALUES], cells[c] * r->n);
+        ret[c].value = kit_value(r->dtype, in[VALUES], cells[c] * r->n);
         for (int64_t i = 1; i < r->n; i++) {
-            const long double value = kit_value(dtypes[r->dtype], in[VALUES], cells[c] * r->n + i);
+            const long double value = kit_value(r->dtype, in[VALUES], cells[c] * r->n + i);
             ret[c].value = value > ret[c].value ? value : ret[c].value;
         }
     }
@@ -145,7 +133,7 @@ static int reference_max(struct kit_call *call, int output, const void *const *i
         .prepare = prepare,                                                                                  \
         .run = run_##form,                                                                                   \
         .reference = right,                                                                                  \
-        .release = release,                                                                                  \
+        .release = kit_free_state,                                                                           \
     };
 OP(sum_static, "sum-static", reference_sum)
 OP(sum_dynamic, "sum-dynamic", reference_sum)

@@ -197,12 +197,6 @@ static int run_count(struct kit_call *call, const struct kit_buffers *buffers)
     return KIT_OK;
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static const struct op scatter_add = {
     .name = "scatter-add", /* dst starts at zero: scatter-add onto zeros, gather and embedding backward,
                               histogram */
@@ -211,7 +205,7 @@ static const struct op scatter_add = {
     .prepare = prepare,
     .run = run_add,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op index_add = {
     .name = "index-add", /* onto what dst holds */
@@ -220,7 +214,7 @@ static const struct op index_add = {
     .prepare = prepare,
     .run = run_add,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op index_put = {
     .name = "index-put", /* no accumulation: the last writer wins */
@@ -229,7 +223,7 @@ static const struct op index_put = {
     .prepare = prepare,
     .run = run_put,
     .accepts = kit_scatter_accepts,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op count = {
     .name = "count", /* histogram without weights */
@@ -237,7 +231,7 @@ static const struct op count = {
     .prepare = prepare,
     .run = run_count,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 int main(void)

@@ -20,12 +20,6 @@ extern const char atomics_text[];
 
 enum { VALUES, RESULT };
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 /* --- one update per value: rows x n values into rows results --- */
 
 static const struct update {
@@ -315,7 +309,7 @@ static const struct op update = {
     .prepare = update_prepare,
     .run = update_run,
     .reference = update_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op append = {
     .name = "append",
@@ -323,7 +317,7 @@ static const struct op append = {
     .prepare = append_prepare,
     .run = append_run,
     .accepts = append_accepts,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op last_block = {
     .name = "last-block",
@@ -331,7 +325,7 @@ static const struct op last_block = {
     .prepare = parts_prepare,
     .run = parts_run,
     .reference = rows_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op barrier = {
     .name = "barrier",
@@ -339,14 +333,14 @@ static const struct op barrier = {
     .prepare = block_prepare,
     .run = block_run,
     .reference = rows_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op no_barrier = {
     .name = "no-barrier", /* no reference: what a race gives is wrong by design */
     .describe = block_describe,
     .prepare = block_prepare,
     .run = racing_run,
-    .release = release,
+    .release = kit_free_state,
 };
 
 static int open_stack(void)

@@ -63,12 +63,6 @@ DESCRIBE(gemv)
 DESCRIBE(symv)
 DESCRIBE(hemv)
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static const float one_f32 = 1, zero_f32 = 0, alpha_f32 = (float)KIT_BLAS_ALPHA;
 static const double one_f64 = 1, zero_f64 = 0, alpha_f64 = KIT_BLAS_ALPHA;
 
@@ -216,7 +210,7 @@ static int run_trsm(struct kit_call *call, const struct kit_buffers *b)
 #define OP(stem, describes, prepares)                                                                        \
     {                                                                                                        \
         .name = #stem, .describe = describes, .prepare = prepares, .run = run_##stem,                        \
-        .reference = kit_blas_reference_##stem, .release = release                                           \
+        .reference = kit_blas_reference_##stem, .release = kit_free_state                                    \
     }
 
 static const struct op dot = OP(dot, describe_dot, prepare_scalar),

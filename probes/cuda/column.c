@@ -50,10 +50,9 @@ static int read_extent(const struct kit_params *params, const char *name, int64_
 static int read_common(const struct kit_params *params, int64_t rows, int64_t columns, int64_t inner,
                        struct state *ret)
 {
-    static const enum kit_dtype types[] = {KIT_F32, KIT_F64, KIT_F16, KIT_BF16};
     int64_t parts;
-    int type, form;
-    if (kit_param_word(params, "dtype", "f32|f64|f16|bf16", &type) ||
+    int form;
+    if (kit_param_dtype(params, "dtype", "f32|f64|f16|bf16", &ret->dtype) ||
         kit_param_word(params, "form", "atomic|two-pass|last-block", &form) ||
         read_extent(params, "parts", &parts)) {
         return KIT_FAILED;
@@ -61,7 +60,6 @@ static int read_common(const struct kit_params *params, int64_t rows, int64_t co
     if (rows > MOST_ROWS || parts > rows) {
         return kit_fail("bad params: more parts than rows, or more than %d rows", MOST_ROWS);
     }
-    ret->dtype = types[type];
     ret->sum = ret->dtype == KIT_F64 ? KIT_F64 : KIT_F32;
     ret->args = (struct column_args){.type = kit_cuda_kernel_type(ret->dtype),
                                      .form = form,
@@ -113,12 +111,6 @@ static int run_kernels(const struct state *s, struct column_args *args, void *wo
     }
     const int64_t items = (int64_t)args->columns * sums;
     return kit_cuda_launch(s->combine, kit_cuda_blocks(items, THREADS), THREADS, args);
-}
-
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
 }
 
 /* --- layer norm: dbeta = sum of dy, dgamma = sum of dy (x - mean) rstd --- */
@@ -280,7 +272,7 @@ static const struct op layer_norm = {
     .prepare = norm_prepare,
     .run = norm_run,
     .reference = norm_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op bias = {
     .name = "bias",
@@ -288,7 +280,7 @@ static const struct op bias = {
     .prepare = bias_prepare,
     .run = bias_run,
     .reference = bias_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 static int open_stack(void)

@@ -102,12 +102,6 @@ static int prepare_ordered(struct kit_call *call, struct kit_prepared *ret)
     return prepare(call, "histogram_ordered");
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static int launch(const struct histogram *h, const struct kit_buffers *buffers, int64_t items)
 {
     const struct histogram_args args = {buffers->data[INDICES], buffers->data[VALUES], buffers->data[BINS],
@@ -281,7 +275,7 @@ static int split_reference(struct kit_call *call, int output, const void *const 
         .prepare = prepares,                                                                                 \
         .run = runs_as,                                                                                      \
         .reference = reference,                                                                              \
-        .release = release,                                                                                  \
+        .release = kit_free_state,                                                                           \
     };
 CONTROL(float_atomics, "float-atomics", describe_float, prepare_float, run_atomics)
 CONTROL(integer_atomics, "integer-atomics", describe_integer, prepare_integer, run_atomics)
@@ -294,7 +288,7 @@ static const struct op split_k = {
     .prepare = split_prepare,
     .run = split_run,
     .reference = split_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 static int open_stack(void)

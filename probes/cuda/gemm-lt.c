@@ -25,122 +25,23 @@ enum { GRADIENT = PRODUCT_C + 1 };
 static const struct type {
     const char *name;
     enum kit_dtype dtypes[3];
-    cudaDataType_t a, b, c, scale;
     cublasComputeType_t compute;
     enum product_sum sum;
 } types[] = {
-    {"f32",
-     {KIT_F32, KIT_F32, KIT_F32},
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     IN_OUTPUT_TYPE},
-    {"tf32",
-     {KIT_F32, KIT_F32, KIT_F32},
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F_FAST_TF32,
-     OF_TF32},
-    {"f64",
-     {KIT_F64, KIT_F64, KIT_F64},
-     CUDA_R_64F,
-     CUDA_R_64F,
-     CUDA_R_64F,
-     CUDA_R_64F,
-     CUBLAS_COMPUTE_64F,
-     IN_OUTPUT_TYPE},
-    {"f16",
-     {KIT_F16, KIT_F16, KIT_F16},
-     CUDA_R_16F,
-     CUDA_R_16F,
-     CUDA_R_16F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     WIDER},
-    {"f16-f32",
-     {KIT_F16, KIT_F16, KIT_F32},
-     CUDA_R_16F,
-     CUDA_R_16F,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     IN_OUTPUT_TYPE},
-    {"bf16",
-     {KIT_BF16, KIT_BF16, KIT_BF16},
-     CUDA_R_16BF,
-     CUDA_R_16BF,
-     CUDA_R_16BF,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     WIDER},
-    {"bf16-f32",
-     {KIT_BF16, KIT_BF16, KIT_F32},
-     CUDA_R_16BF,
-     CUDA_R_16BF,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     IN_OUTPUT_TYPE},
-    {"s8-s32",
-     {KIT_S8, KIT_S8, KIT_S32},
-     CUDA_R_8I,
-     CUDA_R_8I,
-     CUDA_R_32I,
-     CUDA_R_32I,
-     CUBLAS_COMPUTE_32I,
-     IN_OUTPUT_TYPE},
-    {"e4m3-bf16",
-     {KIT_F8E4M3, KIT_F8E4M3, KIT_BF16},
-     CUDA_R_8F_E4M3,
-     CUDA_R_8F_E4M3,
-     CUDA_R_16BF,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
-    {"e4m3-f16",
-     {KIT_F8E4M3, KIT_F8E4M3, KIT_F16},
-     CUDA_R_8F_E4M3,
-     CUDA_R_8F_E4M3,
-     CUDA_R_16F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
-    {"e4m3-f32",
-     {KIT_F8E4M3, KIT_F8E4M3, KIT_F32},
-     CUDA_R_8F_E4M3,
-     CUDA_R_8F_E4M3,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
-    {"e5m2-e4m3-bf16",
-     {KIT_F8E5M2, KIT_F8E4M3, KIT_BF16},
-     CUDA_R_8F_E5M2,
-     CUDA_R_8F_E4M3,
-     CUDA_R_16BF,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
-    {"e5m2-e4m3-f16",
-     {KIT_F8E5M2, KIT_F8E4M3, KIT_F16},
-     CUDA_R_8F_E5M2,
-     CUDA_R_8F_E4M3,
-     CUDA_R_16F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
-    {"e5m2-e4m3-f32",
-     {KIT_F8E5M2, KIT_F8E4M3, KIT_F32},
-     CUDA_R_8F_E5M2,
-     CUDA_R_8F_E4M3,
-     CUDA_R_32F,
-     CUDA_R_32F,
-     CUBLAS_COMPUTE_32F,
-     OF_F8},
+    {"f32", {KIT_F32, KIT_F32, KIT_F32}, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE},
+    {"tf32", {KIT_F32, KIT_F32, KIT_F32}, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32},
+    {"f64", {KIT_F64, KIT_F64, KIT_F64}, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE},
+    {"f16", {KIT_F16, KIT_F16, KIT_F16}, CUBLAS_COMPUTE_32F, WIDER},
+    {"f16-f32", {KIT_F16, KIT_F16, KIT_F32}, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE},
+    {"bf16", {KIT_BF16, KIT_BF16, KIT_BF16}, CUBLAS_COMPUTE_32F, WIDER},
+    {"bf16-f32", {KIT_BF16, KIT_BF16, KIT_F32}, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE},
+    {"s8-s32", {KIT_S8, KIT_S8, KIT_S32}, CUBLAS_COMPUTE_32I, IN_OUTPUT_TYPE},
+    {"e4m3-bf16", {KIT_F8E4M3, KIT_F8E4M3, KIT_BF16}, CUBLAS_COMPUTE_32F, OF_F8},
+    {"e4m3-f16", {KIT_F8E4M3, KIT_F8E4M3, KIT_F16}, CUBLAS_COMPUTE_32F, OF_F8},
+    {"e4m3-f32", {KIT_F8E4M3, KIT_F8E4M3, KIT_F32}, CUBLAS_COMPUTE_32F, OF_F8},
+    {"e5m2-e4m3-bf16", {KIT_F8E5M2, KIT_F8E4M3, KIT_BF16}, CUBLAS_COMPUTE_32F, OF_F8},
+    {"e5m2-e4m3-f16", {KIT_F8E5M2, KIT_F8E4M3, KIT_F16}, CUBLAS_COMPUTE_32F, OF_F8},
+    {"e5m2-e4m3-f32", {KIT_F8E5M2, KIT_F8E4M3, KIT_F32}, CUBLAS_COMPUTE_32F, OF_F8},
 };
 
 /* How the parts of a split k are combined. */
@@ -266,14 +167,19 @@ static int make_descriptors(struct state *s)
     const struct type *const t = s->type;
     const int32_t op_a = (int32_t)seen.op_a, op_b = (int32_t)seen.op_b;
     const bool plain_a = seen.op_a == CUBLAS_OP_N, plain_b = seen.op_b == CUBLAS_OP_N;
-    int rc = cublaslt_check(cublaslt.cublasLtMatmulDescCreate(&s->operation, t->compute, t->scale),
-                            "cublasLtMatmulDescCreate");
+    int rc = cublaslt_check(
+        cublaslt.cublasLtMatmulDescCreate(&s->operation, t->compute, product_scalar_type(t->compute)),
+        "cublasLtMatmulDescCreate");
     rc = rc ? rc : set(s, CUBLASLT_MATMUL_DESC_TRANSA, &op_a, sizeof(op_a));
     rc = rc ? rc : set(s, CUBLASLT_MATMUL_DESC_TRANSB, &op_b, sizeof(op_b));
     rc = rc || !s->epilogue ? rc : set_epilogue(s);
-    rc = rc ? rc : make_layout(&s->a, t->b, plain_a ? seen.m : seen.k, plain_a ? seen.k : seen.m, seen.lda);
-    rc = rc ? rc : make_layout(&s->b, t->a, plain_b ? seen.k : seen.n, plain_b ? seen.n : seen.k, seen.ldb);
-    return rc ? rc : make_layout(&s->c, t->c, seen.m, seen.n, seen.ldc);
+    rc = rc ? rc
+            : make_layout(&s->a, product_type(t->dtypes[PRODUCT_B]), plain_a ? seen.m : seen.k,
+                          plain_a ? seen.k : seen.m, seen.lda);
+    rc = rc ? rc
+            : make_layout(&s->b, product_type(t->dtypes[PRODUCT_A]), plain_b ? seen.k : seen.n,
+                          plain_b ? seen.n : seen.k, seen.ldb);
+    return rc ? rc : make_layout(&s->c, product_type(t->dtypes[PRODUCT_C]), seen.m, seen.n, seen.ldc);
 }
 
 static int prefer(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
@@ -460,16 +366,18 @@ static bool try_split(struct state *s, cublasLtMatmulAlgo_t *algorithm, uint32_t
 static int force_split(struct state *s)
 {
     static uint32_t tiles[MAX_OPTIONS], stages[MAX_OPTIONS];
-    const struct type *const t = s->type;
+    const cublasComputeType_t compute = s->type->compute;
+    const cudaDataType_t scale = product_scalar_type(compute), a = product_type(s->type->dtypes[PRODUCT_B]),
+                         b = product_type(s->type->dtypes[PRODUCT_A]),
+                         c = product_type(s->type->dtypes[PRODUCT_C]); /* as the library numbers them */
     int ids[MAX_ALGORITHMS], count = 0;
-    const int rc =
-        cublaslt_check(cublaslt.cublasLtMatmulAlgoGetIds(s->handle, t->compute, t->scale, t->b, t->a, t->c,
-                                                         t->c, MAX_ALGORITHMS, ids, &count),
-                       "cublasLtMatmulAlgoGetIds");
+    const int rc = cublaslt_check(
+        cublaslt.cublasLtMatmulAlgoGetIds(s->handle, compute, scale, a, b, c, c, MAX_ALGORITHMS, ids, &count),
+        "cublasLtMatmulAlgoGetIds");
     for (int i = 0; i < count && !rc; i++) {
         cublasLtMatmulAlgo_t algorithm;
-        if (cublaslt.cublasLtMatmulAlgoInit(s->handle, t->compute, t->scale, t->b, t->a, t->c, t->c, ids[i],
-                                            &algorithm) != CUBLAS_STATUS_SUCCESS ||
+        if (cublaslt.cublasLtMatmulAlgoInit(s->handle, compute, scale, a, b, c, c, ids[i], &algorithm) !=
+                CUBLAS_STATUS_SUCCESS ||
             !can_split(&algorithm, schemes[s->scheme].mask)) {
             continue;
         }

@@ -22,49 +22,36 @@ static const struct routine {
     const char *name;
     enum api api;
     enum kit_dtype in, out;
-    cudaDataType_t in_type, out_type;
     cublasComputeType_t compute;
     enum product_sum sum;
     cublasMath_t math;
 } routines[] = {
-    {"sgemm", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
-     CUBLAS_DEFAULT_MATH},
-    {"sgemm-tf32", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, OF_TF32,
-     CUBLAS_TF32_TENSOR_OP_MATH},
-    {"sgemm-pedantic", S, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
-     CUBLAS_PEDANTIC_MATH},
-    {"dgemm", D, KIT_F64, KIT_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE,
-     CUBLAS_DEFAULT_MATH},
-    {"hgemm", H, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, IN_OUTPUT_TYPE,
-     CUBLAS_DEFAULT_MATH},
-    {"gemmex-f32", EX, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
-     CUBLAS_DEFAULT_MATH},
-    {"gemmex-tf32", EX, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32,
-     CUBLAS_DEFAULT_MATH},
-    {"gemmex-f16", EX, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, WIDER,
-     CUBLAS_DEFAULT_MATH},
-    {"gemmex-f16-wide-reduction", EX, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, WIDER,
+    {"sgemm", S, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"sgemm-tf32", S, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F, OF_TF32, CUBLAS_TF32_TENSOR_OP_MATH},
+    {"sgemm-pedantic", S, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE, CUBLAS_PEDANTIC_MATH},
+    {"dgemm", D, KIT_F64, KIT_F64, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"hgemm", H, KIT_F16, KIT_F16, CUBLAS_COMPUTE_16F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"gemmex-f32", EX, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"gemmex-tf32", EX, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32, CUBLAS_DEFAULT_MATH},
+    {"gemmex-f16", EX, KIT_F16, KIT_F16, CUBLAS_COMPUTE_32F, WIDER, CUBLAS_DEFAULT_MATH},
+    {"gemmex-f16-wide-reduction", EX, KIT_F16, KIT_F16, CUBLAS_COMPUTE_32F, WIDER,
      CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION},
-    {"gemmex-f16-f32", EX, KIT_F16, KIT_F32, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+    {"gemmex-f16-f32", EX, KIT_F16, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"gemmex-bf16", EX, KIT_BF16, KIT_BF16, CUBLAS_COMPUTE_32F, WIDER, CUBLAS_DEFAULT_MATH},
+    {"gemmex-bf16-wide-reduction", EX, KIT_BF16, KIT_BF16, CUBLAS_COMPUTE_32F, WIDER,
+     CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION},
+    {"gemmex-bf16-f32", EX, KIT_BF16, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"gemmex-s8-s32", EX, KIT_S8, KIT_S32, CUBLAS_COMPUTE_32I, IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
+    {"sgemmstridedbatched", S_STRIDED, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
      CUBLAS_DEFAULT_MATH},
-    {"gemmex-bf16", EX, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, WIDER,
+    {"dgemmstridedbatched", D_STRIDED, KIT_F64, KIT_F64, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE,
      CUBLAS_DEFAULT_MATH},
-    {"gemmex-bf16-wide-reduction", EX, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
-     WIDER, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION},
-    {"gemmex-bf16-f32", EX, KIT_BF16, KIT_F32, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE,
+    {"gemmstridedbatchedex-f16", EX_STRIDED, KIT_F16, KIT_F16, CUBLAS_COMPUTE_32F, WIDER,
      CUBLAS_DEFAULT_MATH},
-    {"gemmex-s8-s32", EX, KIT_S8, KIT_S32, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, IN_OUTPUT_TYPE,
+    {"gemmstridedbatchedex-bf16", EX_STRIDED, KIT_BF16, KIT_BF16, CUBLAS_COMPUTE_32F, WIDER,
      CUBLAS_DEFAULT_MATH},
-    {"sgemmstridedbatched", S_STRIDED, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-     IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
-    {"dgemmstridedbatched", D_STRIDED, KIT_F64, KIT_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F,
-     IN_OUTPUT_TYPE, CUBLAS_DEFAULT_MATH},
-    {"gemmstridedbatchedex-f16", EX_STRIDED, KIT_F16, KIT_F16, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F,
-     WIDER, CUBLAS_DEFAULT_MATH},
-    {"gemmstridedbatchedex-bf16", EX_STRIDED, KIT_BF16, KIT_BF16, CUDA_R_16BF, CUDA_R_16BF,
-     CUBLAS_COMPUTE_32F, WIDER, CUBLAS_DEFAULT_MATH},
-    {"gemmstridedbatchedex-tf32", EX_STRIDED, KIT_F32, KIT_F32, CUDA_R_32F, CUDA_R_32F,
-     CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32, CUBLAS_DEFAULT_MATH},
+    {"gemmstridedbatchedex-tf32", EX_STRIDED, KIT_F32, KIT_F32, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32,
+     CUBLAS_DEFAULT_MATH},
 };
 
 /* Implementations to choose from; NULL is the library's own with its own workspace. */
@@ -180,8 +167,9 @@ static cublasStatus_t call_plain(const struct gemm *g, const struct product_seen
                                   b, s->ldb, &g->zero.f16, c, s->ldc);
     default:
         return cublas.cublasGemmEx(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a,
-                                   r->in_type, s->lda, b, r->in_type, s->ldb, &g->zero, c, r->out_type,
-                                   s->ldc, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+                                   product_type(r->in), s->lda, b, product_type(r->in), s->ldb, &g->zero, c,
+                                   product_type(r->out), s->ldc, r->compute,
+                                   (cublasGemmAlgo_t)g->form->algorithm);
     }
 }
 
@@ -201,10 +189,10 @@ static cublasStatus_t call_strided(const struct gemm *g, const struct product_se
                                                 &g->one.f64, a, s->lda, s->stride_a, b, s->ldb, s->stride_b,
                                                 &g->zero.f64, c, s->ldc, s->stride_c, s->count);
     default:
-        return cublas.cublasGemmStridedBatchedEx(cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one,
-                                                 a, r->in_type, s->lda, s->stride_a, b, r->in_type, s->ldb,
-                                                 s->stride_b, &g->zero, c, r->out_type, s->ldc, s->stride_c,
-                                                 s->count, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
+        return cublas.cublasGemmStridedBatchedEx(
+            cublas_handle(), s->op_a, s->op_b, s->m, s->n, s->k, &g->one, a, product_type(r->in), s->lda,
+            s->stride_a, b, product_type(r->in), s->ldb, s->stride_b, &g->zero, c, product_type(r->out),
+            s->ldc, s->stride_c, s->count, r->compute, (cublasGemmAlgo_t)g->form->algorithm);
     }
 }
 
@@ -236,12 +224,6 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static const struct op gemm = {
     .name = "gemm",
     .describe = describe,
@@ -249,7 +231,7 @@ static const struct op gemm = {
     .prepare = prepare,
     .run = run,
     .reference = reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 static int open_with_kernels(void)

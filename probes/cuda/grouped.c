@@ -26,15 +26,14 @@ static const struct routine {
     const char *name;
     enum api api;
     enum kit_dtype dtype;
-    cudaDataType_t type;
     cublasComputeType_t compute;
     enum product_sum sum;
 } routines[] = {
-    {"sgemmgroupedbatched", S, KIT_F32, CUDA_R_32F, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE},
-    {"dgemmgroupedbatched", D, KIT_F64, CUDA_R_64F, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE},
-    {"gemmgroupedbatchedex-f16", EX, KIT_F16, CUDA_R_16F, CUBLAS_COMPUTE_32F, WIDER},
-    {"gemmgroupedbatchedex-bf16", EX, KIT_BF16, CUDA_R_16BF, CUBLAS_COMPUTE_32F, WIDER},
-    {"gemmgroupedbatchedex-tf32", EX, KIT_F32, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32},
+    {"sgemmgroupedbatched", S, KIT_F32, CUBLAS_COMPUTE_32F, IN_OUTPUT_TYPE},
+    {"dgemmgroupedbatched", D, KIT_F64, CUBLAS_COMPUTE_64F, IN_OUTPUT_TYPE},
+    {"gemmgroupedbatchedex-f16", EX, KIT_F16, CUBLAS_COMPUTE_32F, WIDER},
+    {"gemmgroupedbatchedex-bf16", EX, KIT_BF16, CUBLAS_COMPUTE_32F, WIDER},
+    {"gemmgroupedbatchedex-tf32", EX, KIT_F32, CUBLAS_COMPUTE_32F_FAST_TF32, OF_TF32},
 };
 
 struct state {
@@ -162,6 +161,7 @@ static int write_pointers(const struct state *s, const struct kit_buffers *buffe
 static cublasStatus_t multiply(const struct state *s, void *const *lists)
 {
     const struct routine *const r = s->routine;
+    const cudaDataType_t type = product_type(r->dtype);
     const int64_t count = s->groups * s->per_group;
     const void *const *const a = (const void *const *)lists, *const *const b = a + count;
     void *const *const c = lists + 2 * count;
@@ -179,8 +179,8 @@ static cublasStatus_t multiply(const struct state *s, void *const *lists)
                                                 (double *const *)c, ldc, groups, s->sizes);
     default:
         return cublas.cublasGemmGroupedBatchedEx(cublas_handle(), s->op, s->op, s->m_seen, s->n_seen,
-                                                 s->k_seen, s->one_f32, a, r->type, lda, b, r->type, ldb,
-                                                 s->zero_f32, c, r->type, ldc, groups, s->sizes, r->compute);
+                                                 s->k_seen, s->one_f32, a, type, lda, b, type, ldb,
+                                                 s->zero_f32, c, type, ldc, groups, s->sizes, r->compute);
     }
 }
 
@@ -227,17 +227,11 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 const struct op gemm_grouped = {
     .name = "gemm-grouped",
     .describe = describe,
     .prepare = prepare,
     .run = run,
     .reference = reference,
-    .release = release,
+    .release = kit_free_state,
 };

@@ -22,13 +22,13 @@ struct state {
 
 static int read_params(const struct kit_params *params, struct state *ret)
 {
-    static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_F16, KIT_BF16};
-    int dtype, layout;
+    enum kit_dtype dtype;
+    int layout;
     *ret = (struct state){.handle = NULL};
-    if (kit_param_word(params, "dtype", "f32|f64|f16|bf16", &dtype) ||
+    if (kit_param_dtype(params, "dtype", "f32|f64|f16|bf16", &dtype) ||
         kit_param_word(params, "layout", "nchw|nhwc", &layout) ||
         kit_param_bool_or(params, "deterministic", false, &ret->deterministic) ||
-        kit_pool_read(params, dtypes[dtype], &ret->pool)) {
+        kit_pool_read(params, dtype, &ret->pool)) {
         return KIT_FAILED;
     }
     ret->channels_last = layout == 1;

@@ -100,6 +100,30 @@ union product_scalar product_one(cublasComputeType_t compute)
     }
 }
 
+cudaDataType_t product_scalar_type(cublasComputeType_t compute)
+{
+    switch (compute) {
+    case CUBLAS_COMPUTE_64F:
+        return CUDA_R_64F;
+    case CUBLAS_COMPUTE_16F:
+        return CUDA_R_16F;
+    case CUBLAS_COMPUTE_32I:
+        return CUDA_R_32I;
+    default:
+        return CUDA_R_32F;
+    }
+}
+
+cudaDataType_t product_type(enum kit_dtype dtype)
+{
+    static const cudaDataType_t types[KIT_DTYPE_MAX] = {
+        [KIT_F32] = CUDA_R_32F,   [KIT_F64] = CUDA_R_64F,        [KIT_F16] = CUDA_R_16F,
+        [KIT_BF16] = CUDA_R_16BF, [KIT_F8E4M3] = CUDA_R_8F_E4M3, [KIT_F8E5M2] = CUDA_R_8F_E5M2,
+        [KIT_S8] = CUDA_R_8I,     [KIT_U8] = CUDA_R_8U,          [KIT_S32] = CUDA_R_32I,
+        [KIT_S64] = CUDA_R_64I};
+    return types[dtype];
+}
+
 int64_t product_terms(enum product_sum sum, enum kit_dtype out, int64_t k, int64_t more)
 {
     switch (sum) {

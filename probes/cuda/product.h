@@ -43,6 +43,8 @@ union product_scalar {
     int32_t s32;
 };
 union product_scalar product_one(cublasComputeType_t compute);
+cudaDataType_t product_scalar_type(cublasComputeType_t compute);
+cudaDataType_t product_type(enum kit_dtype dtype);
 
 /* In what a sum is held: decides what the error bound counts. */
 enum product_sum { IN_OUTPUT_TYPE, WIDER, OF_TF32, OF_F8 };

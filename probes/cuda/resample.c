@@ -3,8 +3,7 @@
  * Gradients that go back through a change of place: resize, padding, adaptive average, regions of interest,
  * sampling at a grid of points, the maximum of windows. Several outputs of the forward pass reach one cell,
  * so their gradients meet there: by atomics in arrival order (`atomic`), or in one thread in the order of
- * outputs
- * (`gather`).
+ * outputs (`gather`).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,12 +20,6 @@ extern const char resample_text[];
 
 enum { PLACES = RESAMPLE_DX + 1 };
 
-void resample_release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 int resample_read_extent(const struct kit_params *params, const char *name, int64_t least, int64_t *ret)
 {
     if (kit_param_int(params, name, ret)) {
@@ -39,13 +32,7 @@ int resample_read_extent(const struct kit_params *params, const char *name, int6
 
 int resample_read_type(const struct kit_params *params, enum kit_dtype *ret)
 {
-    static const enum kit_dtype types[] = {KIT_F32, KIT_F64, KIT_F16, KIT_BF16};
-    int index;
-    if (kit_param_word(params, "dtype", "f32|f64|f16|bf16", &index)) {
-        return KIT_FAILED;
-    }
-    *ret = types[index];
-    return KIT_OK;
+    return kit_param_dtype(params, "dtype", "f32|f64|f16|bf16", ret);
 }
 
 /* Kernels count in 32 bits. */
@@ -536,7 +523,7 @@ static const struct op resample = {
     .prepare = plan_prepare,
     .run = plan_run,
     .reference = plan_reference,
-    .release = resample_release,
+    .release = kit_free_state,
 };
 static const struct op sample = {
     .name = "sample",
@@ -544,7 +531,7 @@ static const struct op sample = {
     .prepare = sampling_prepare,
     .run = sampling_run,
     .reference = sampling_reference,
-    .release = resample_release,
+    .release = kit_free_state,
 };
 static int open_stack(void)
 {

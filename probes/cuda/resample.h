@@ -19,7 +19,6 @@ int resample_read_type(const struct kit_params *params, enum kit_dtype *ret);
 /* Kernels count in 32 bits. */
 int resample_check_count(double items);
 int resample_launch(CUfunction kernel, int64_t items, const void *args);
-void resample_release(struct kit_call *call); /* frees the state */
 
 extern const struct op resample_max_pool, resample_three_addends;
 

@@ -222,7 +222,7 @@ const struct op resample_max_pool = {
     .prepare = pooling_prepare,
     .run = pooling_run,
     .accepts = kit_pool_accepts_max_backward,
-    .release = resample_release,
+    .release = kit_free_state,
 };
 const struct op resample_three_addends = {
     .name = "three-addends",
@@ -230,5 +230,5 @@ const struct op resample_three_addends = {
     .prepare = addends_prepare,
     .run = addends_run,
     .accepts = addends_accepts,
-    .release = resample_release,
+    .release = kit_free_state,
 };

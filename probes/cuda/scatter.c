@@ -221,12 +221,6 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
     return rc ? rc : kit_cuda_launch(s->update, update_blocks(s), THREADS, &args);
 }
 
-static void release(struct kit_call *call)
-{
-    free(call->state);
-    call->state = NULL;
-}
-
 static const struct op scatter_add = {
     .name = "scatter-add", /* dst starts at zero */
     .describe = kit_scatter_describe_add,
@@ -234,7 +228,7 @@ static const struct op scatter_add = {
     .prepare = prepare_add,
     .run = run,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op index_add = {
     .name = "index-add", /* onto what dst holds */
@@ -243,7 +237,7 @@ static const struct op index_add = {
     .prepare = prepare_add,
     .run = run,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op index_put = {
     .name = "index-put", /* no accumulation: the last writer wins */
@@ -252,7 +246,7 @@ static const struct op index_put = {
     .prepare = prepare_put,
     .run = run,
     .accepts = kit_scatter_accepts,
-    .release = release,
+    .release = kit_free_state,
 };
 static const struct op count = {
     .name = "count", /* histogram without weights */
@@ -261,7 +255,7 @@ static const struct op count = {
     .prepare = prepare_count,
     .run = run,
     .reference = kit_scatter_reference,
-    .release = release,
+    .release = kit_free_state,
 };
 
 static int open_stack(void)

@@ -155,6 +155,8 @@ struct op {
                    int64_t *ret_wrong);
     void (*release)(struct kit_call *call);
 };
+/* For `release`, of a state that is one block of calloc. */
+void kit_free_state(struct kit_call *call);
 
 /* Parameters. A missing or mistyped one is kit_fail with the parameter's name. */
 int kit_param_int(const struct kit_params *params, const char *name, int64_t *ret);
@@ -163,6 +165,9 @@ int kit_param_string(const struct kit_params *params, const char *name, const ch
 int kit_param_bool_or(const struct kit_params *params, const char *name, bool fallback, bool *ret);
 /* One of the words in `words` ("n|t"); returns its index through *ret. */
 int kit_param_word(const struct kit_params *params, const char *name, const char *words, int *ret);
+/* The same where the words are names of types. */
+int kit_param_dtype(const struct kit_params *params, const char *name, const char *words,
+                    enum kit_dtype *ret);
 /* The first of them where the parameter is missing. */
 int kit_param_word_or(const struct kit_params *params, const char *name, const char *words, int *ret);
 

@@ -138,3 +138,14 @@ int kit_param_word_or(const struct kit_params *params, const char *name, const c
     *ret = 0;
     return find(params, name) ? kit_param_word(params, name, words, ret) : KIT_OK;
 }
+
+int kit_param_dtype(const struct kit_params *params, const char *name, const char *words, enum kit_dtype *ret)
+{
+    int index;
+    const char *value;
+    if (kit_param_word(params, name, words, &index) || kit_param_string(params, name, &value)) {
+        return KIT_FAILED;
+    }
+    *ret = (enum kit_dtype)kit_dtype_parse(value);
+    return KIT_OK;
+}

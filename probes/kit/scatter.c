@@ -9,17 +9,6 @@
 
 #include "probes/kit/dtype.h"
 
-static int read_dtype(const struct kit_params *params, enum kit_dtype *ret)
-{
-    static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_F16, KIT_BF16, KIT_S32, KIT_S64};
-    int word;
-    if (kit_param_word(params, "dtype", "f32|f64|f16|bf16|s32|s64", &word) != KIT_OK) {
-        return KIT_FAILED;
-    }
-    *ret = dtypes[word];
-    return KIT_OK;
-}
-
 int kit_scatter_read(const struct kit_params *params, struct kit_scatter *g)
 {
     *g = (struct kit_scatter){.groups = 0};
@@ -45,7 +34,7 @@ int kit_scatter_read(const struct kit_params *params, struct kit_scatter *g)
         return KIT_FAILED;
     }
     return g->padding >= -1 && g->padding < g->rows
-               ? read_dtype(params, &g->dtype)
+               ? kit_param_dtype(params, "dtype", "f32|f64|f16|bf16|s32|s64", &g->dtype)
                : kit_fail("parameter 'padding' is no index: it must be below 'rows'");
 }
 

@@ -31,6 +31,12 @@ static void drop_inputs(struct kit_session *session)
     session->input_key = NULL;
 }
 
+void kit_free_state(struct kit_call *call)
+{
+    free(call->state);
+    call->state = NULL;
+}
+
 void kit_session_drop(struct kit_session *session)
 {
     if (session->op && session->op->release) {
