@@ -77,14 +77,16 @@ int schema_key_type(struct schema_check *check, const struct schema_subject *s)
                    ? 0
                    : schema_invalid(check, s->place, "expected %s %s", vowel ? "an" : "a", type);
     }
-    struct dp_text names = DP_TEXT(120);
-    bool found = false;
     for (size_t i = 0; i < json_array_size(s->rule); i++) {
-        const char *type = json_string_value(json_array_get(s->rule, i));
-        dp_text_printf(&names, "%s%s", i ? " or " : "", type);
-        found = found || has_type(s->value, type);
+        if (has_type(s->value, json_string_value(json_array_get(s->rule, i)))) {
+            return 0;
+        }
     }
-    const int rc = found ? 0 : schema_invalid(check, s->place, "expected %s", names.data);
+    struct dp_text names = DP_TEXT(120);
+    for (size_t i = 0; i < json_array_size(s->rule); i++) {
+        dp_text_printf(&names, "%s%s", i ? " or " : "", json_string_value(json_array_get(s->rule, i)));
+    }
+    const int rc = schema_invalid(check, s->place, "expected %s", names.data);
     dp_text_free(&names);
     return rc;
 }
@@ -108,15 +110,16 @@ int schema_key_const(struct schema_check *check, const struct schema_subject *s)
 
 int schema_key_enum(struct schema_check *check, const struct schema_subject *s)
 {
+    for (size_t i = 0; i < json_array_size(s->rule); i++) {
+        if (same(json_array_get(s->rule, i), s->value)) {
+            return 0;
+        }
+    }
     const char *words[32];
     size_t count = 0;
     struct dp_text all = DP_TEXT(160);
     for (size_t i = 0; i < json_array_size(s->rule); i++) {
         const json_t *item = json_array_get(s->rule, i);
-        if (same(item, s->value)) {
-            dp_text_free(&all);
-            return 0;
-        }
         char text[80];
         print_short(text, sizeof(text), item);
         dp_text_printf(&all, "%s%s", i ? ", " : "", text);

@@ -254,7 +254,9 @@ static int make_plan(struct run *run, struct dp_err *err)
             output_of_log(o, err) != 0) {
             return -1;
         }
-        if (strcmp(expected, run->catalogue.sha256) != 0) {
+        char sha256[65];
+        dp_catalogue_sha256(&run->catalogue, sha256);
+        if (strcmp(expected, sha256) != 0) {
             return dp_err_set(err, DP_EXIT_DATA, "cannot resume '%s': it was made with another catalogue",
                               o->resume);
         }

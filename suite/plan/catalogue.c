@@ -25,7 +25,6 @@ struct loader {
     const char *builtin; /* folder of the built-in probes, NULL: none */
     json_t *states;      /* member "programs" of programs.json */
     json_t *origins;     /* case id -> file that holds it */
-    struct dp_text contents;
     size_t file_count;
     struct dp_err *err;
 };
@@ -327,9 +326,7 @@ static int load_file(struct loader *loader, const char *folder, const char *name
     json_t *file = load_plain(path, loader->err);
     int rc = file ? add_cases(loader, file, folder, path, builtin) : -1;
     if (rc == 0) {
-        char *text = json_dumps(file, JSON_COMPACT);
-        dp_text_put(&loader->contents, text);
-        free(text);
+        json_array_append(loader->catalogue->files, file);
     }
     json_decref(file);
     free(path);
@@ -447,20 +444,27 @@ static int finish(struct loader *loader)
         qsort(catalogue->cases, catalogue->case_count, sizeof(*catalogue->cases), compare_cases);
         qsort(catalogue->programs, catalogue->program_count, sizeof(*catalogue->programs), compare_programs);
     }
-    dp_sha256_hex(loader->contents.data ? loader->contents.data : "", loader->contents.length,
-                  catalogue->sha256);
     return check_pairs(loader);
+}
+
+void dp_catalogue_sha256(const struct dp_catalogue *catalogue, char ret[65])
+{
+    struct dp_text contents = DP_TEXT(SIZE_MAX / 2);
+    for (size_t i = 0; i < json_array_size(catalogue->files); i++) {
+        char *text = json_dumps(json_array_get(catalogue->files, i), JSON_COMPACT);
+        dp_text_put(&contents, text);
+        free(text);
+    }
+    dp_sha256_hex(contents.data ? contents.data : "", contents.length, ret);
+    dp_text_free(&contents);
 }
 
 int dp_catalogue_load_from(const char *builtin, const char *probe_path, struct dp_catalogue *ret,
                            struct dp_err *err)
 {
-    struct dp_catalogue catalogue = {0};
-    struct loader loader = {.catalogue = &catalogue,
-                            .builtin = builtin,
-                            .origins = json_object(),
-                            .contents = DP_TEXT(SIZE_MAX / 2),
-                            .err = err};
+    struct dp_catalogue catalogue = {.files = json_array()};
+    struct loader loader = {
+        .catalogue = &catalogue, .builtin = builtin, .origins = json_object(), .err = err};
     int rc = builtin ? load_builtin(&loader) : 0;
     if (rc == 0 && probe_path) {
         rc = load_third_party(&loader, probe_path);
@@ -470,7 +474,6 @@ int dp_catalogue_load_from(const char *builtin, const char *probe_path, struct d
     }
     json_decref(loader.states);
     json_decref(loader.origins);
-    dp_text_free(&loader.contents);
     if (rc != 0) {
         dp_catalogue_free(&catalogue);
         return -1;
@@ -531,6 +534,7 @@ void dp_catalogue_free(struct dp_catalogue *catalogue)
     }
     free(catalogue->cases);
     free(catalogue->programs);
+    json_decref(catalogue->files);
     *catalogue = (struct dp_catalogue){0};
 }
 

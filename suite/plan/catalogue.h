@@ -48,9 +48,11 @@ struct dp_catalogue {
     size_t program_count;
     struct dp_case *cases; /* sorted by id */
     size_t case_count;
-    char sha256[65]; /* over the members of all catalogue files, from which every case follows: a resumed run
-                      * must see the same */
+    json_t *files; /* array: what was read of each file, from which every case follows */
 };
+
+/* Digest over the members of all catalogue files: a resumed run must see the same. */
+void dp_catalogue_sha256(const struct dp_catalogue *catalogue, char ret[65]);
 
 /* Finds the built-in probes (relative to the running executable: the build tree's or the prefix's), loads
  * every catalogue file there and in DETPROBE_PROBE_PATH. Duplicate ids, unknown members, missing programs:

@@ -14,6 +14,7 @@
 
 /* Of one variant, and of one file: a slip in `vary` shall not fill the memory. */
 enum { PRODUCT_MAX = 4096 };
+enum { PARAM_NAME_MAX = 100 }; /* in a template */
 
 /* Members that merge member by member; every other member replaces what is below it. */
 static const char *const merged_members[] = {"params", "guarantee", "remedy", "environment"};
@@ -107,9 +108,9 @@ static int fill_template(const json_t *item, const char *member, const char *tem
             break;
         }
         const size_t length = strcspn(at + 1, "}");
-        char *name = dp_printf("%.*s", (int)length, at + 1);
+        char name[PARAM_NAME_MAX + 1] = "";
+        memcpy(name, at + 1, length <= PARAM_NAME_MAX ? length : 0);
         const json_t *value = at[1 + length] ? find_value(item, member, name) : NULL;
-        free(name);
         if (!value) {
             return dp_err_set(err, DP_EXIT_DATA, "'%.120s' names no param at '%.40s'", template, at);
         }

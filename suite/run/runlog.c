@@ -89,10 +89,11 @@ struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan,
     if (!log) {
         return NULL;
     }
-    append(log,
-           json_pack("{s:{s:o, s:s, s:s, s:o}}", "plan", "options", dp_plan_options_to_json(&plan->options),
-                     "catalogue_sha256", plan->catalogue->sha256, "version", DP_VERSION, "environment",
-                     dp_runlog_environment()));
+    char sha256[65];
+    dp_catalogue_sha256(plan->catalogue, sha256);
+    append(log, json_pack("{s:{s:o, s:s, s:s, s:o}}", "plan", "options",
+                          dp_plan_options_to_json(&plan->options), "catalogue_sha256", sha256, "version",
+                          DP_VERSION, "environment", dp_runlog_environment()));
     if (log->error) {
         dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, strerror(log->error));
         dp_runlog_discard(log);

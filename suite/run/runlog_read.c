@@ -134,10 +134,11 @@ static int check_plan(struct reader *reader, const struct dp_plan *plan, struct 
     }
     json_t *options = dp_plan_options_to_json(&plan->options), *now = dp_runlog_environment();
     const char *member = NULL;
-    char *what = NULL;
+    char *what = NULL, sha256[65];
+    dp_catalogue_sha256(plan->catalogue, sha256);
     if (strcmp(dp_json_string(kept, "version", ""), DP_VERSION) != 0) {
         what = dp_strdup("another version of detprobe wrote it");
-    } else if (strcmp(dp_json_string(kept, "catalogue_sha256", ""), plan->catalogue->sha256) != 0) {
+    } else if (strcmp(dp_json_string(kept, "catalogue_sha256", ""), sha256) != 0) {
         what = dp_strdup("the catalogue is not the one of that run");
     } else if (!json_equal(json_object_get(kept, "options"), options)) {
         what = dp_strdup("the options are not those of that run");

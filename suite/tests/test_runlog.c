@@ -104,7 +104,7 @@ static void options_come_back(void **state)
     char sha256[65];
     open_rig(&rig);
     char expected[65];
-    memcpy(expected, rig.catalogue.sha256, sizeof(expected));
+    dp_catalogue_sha256(&rig.catalogue, expected);
     json_t *wanted = dp_plan_options_to_json(&rig.plan.options);
     close_rig(&rig);
     json_t *options = dp_runlog_options(path, sha256, &err);
@@ -274,8 +274,10 @@ static void other_catalogue(void **state)
 {
     struct rig rig;
     open_rig(&rig);
-    char *from = dp_printf("\"catalogue_sha256\":\"%.1s", rig.catalogue.sha256);
-    char *to = dp_printf("\"catalogue_sha256\":\"%c", rig.catalogue.sha256[0] == '0' ? '1' : '0');
+    char sha256[65];
+    dp_catalogue_sha256(&rig.catalogue, sha256);
+    char *from = dp_printf("\"catalogue_sha256\":\"%.1s", sha256);
+    char *to = dp_printf("\"catalogue_sha256\":\"%c", sha256[0] == '0' ? '1' : '0');
     close_rig(&rig);
     char *good = slurp();
     char *text = edited(good, from, to);
