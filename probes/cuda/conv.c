@@ -273,6 +273,9 @@ static int choose(struct state *state, const struct kit_call *call, struct kit_p
         }
         ask_about(state, &ret->declared);
     }
+    if (state->kind->math == CUDNN_FMA_MATH) { /* whatever a list calls it: tf32 must not come in again */
+        state->way.math = CUDNN_FMA_MATH;
+    }
     return rc ? rc : set_math(state, state->way.math);
 }
 

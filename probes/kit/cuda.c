@@ -25,6 +25,7 @@
 #define THREADS 256
 #define WAVES 8 /* blocks per multiprocessor at most: enough to fill it */
 #define MAX_SONAMES 8
+#define LEAST_CAPABILITY 70 /* of own kernels: atom.add.f16, atom.cas.b16 and nanosleep (PTX ISA) */
 
 extern const char kit_kernel_text[], kit_device_text[]; /* kernel.h and device.cu, embedded */
 
@@ -131,16 +132,26 @@ static int choose_device(void)
     return kit_driver_check(kit_driver.cuDeviceGet(&cuda.device, cuda.ordinal), "cuDeviceGet");
 }
 
+static int read_device(void)
+{
+    cuda.capability = 10 * kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                      kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    cuda.sm_count = kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return cuda.capability >= LEAST_CAPABILITY
+               ? KIT_OK
+               : kit_skip("unsupported", "own kernels need compute capability %d.%d, the device has %d.%d",
+                          LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10, cuda.capability / 10,
+                          cuda.capability % 10);
+}
+
 static int open_context(void)
 {
     int rc = choose_device();
     rc = rc ? rc : kit_device_idle(cuda.device);
+    rc = rc ? rc : read_device();
     if (rc) {
         return rc;
     }
-    cuda.capability = 10 * kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-                      kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    cuda.sm_count = kit_device_attribute(cuda.device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     const CUresult result = kit_driver.cuDevicePrimaryCtxRetain(&cuda.context, cuda.device);
     if (result == CUDA_ERROR_DEVICE_UNAVAILABLE) {
         return kit_skip("device_busy", "the GPU is in use by another process that has it exclusively");
@@ -297,12 +308,19 @@ static int cuda_fill(void *to, const struct kit_pattern *pattern, size_t bytes)
             kit_driver.cuMemsetD8Async(at(to), pattern->bytes[0], bytes, kit_cuda_stream()),
             "cuMemsetD8Async");
     }
-    if (at(to) % pattern->size || bytes % pattern->size) {
-        return kit_fail("bad fill: %zu bytes of a pattern of %zu", bytes, pattern->size);
+    if (at(to) % pattern->size) {
+        return kit_fail("bad fill: a pattern of %zu bytes at an address that is no multiple", pattern->size);
     }
     memcpy(&args.pattern, pattern->bytes, pattern->size);
     args.count = (i64)(bytes / pattern->size);
-    return kit_cuda_launch(cuda.fill, kit_cuda_blocks(args.count, THREADS), THREADS, &args);
+    int rc = kit_cuda_launch(cuda.fill, kit_cuda_blocks(args.count, THREADS), THREADS, &args);
+    /* what is left is less than an element: a workspace may be of odd size */
+    for (size_t i = bytes - bytes % pattern->size; i < bytes && !rc; i++) {
+        rc = kit_driver_check(
+            kit_driver.cuMemsetD8Async(at(to) + i, pattern->bytes[i % pattern->size], 1, kit_cuda_stream()),
+            "cuMemsetD8Async");
+    }
+    return rc;
 }
 
 static int cuda_compare(const void *a, const void *b, size_t bytes, uint64_t *ret_count, uint64_t *ret_first)

@@ -9,6 +9,8 @@
 
 #include "probes/kit/op.h"
 
+enum { CONTAINED = 226, TENSOR_MEMORY_LEAK = 721 }; /* older headers do not name them */
+
 struct kit_driver kit_driver;
 static bool lost;
 
@@ -27,13 +29,22 @@ void kit_driver_set_lost(void)
 static bool is_sticky(CUresult result)
 {
     static const CUresult sticky[] = {
-        CUDA_ERROR_ECC_UNCORRECTABLE,    CUDA_ERROR_ILLEGAL_ADDRESS,
-        CUDA_ERROR_LAUNCH_TIMEOUT,       CUDA_ERROR_ASSERT,
-        CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
-        CUDA_ERROR_MISALIGNED_ADDRESS,   CUDA_ERROR_INVALID_ADDRESS_SPACE,
-        CUDA_ERROR_INVALID_PC,           CUDA_ERROR_LAUNCH_FAILED,
-        CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_EXTERNAL_DEVICE,
-        CUDA_ERROR_DEVICE_UNAVAILABLE,   CUDA_ERROR_UNKNOWN,
+        CUDA_ERROR_ECC_UNCORRECTABLE,
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+        CUDA_ERROR_LAUNCH_TIMEOUT,
+        CUDA_ERROR_ASSERT,
+        CUDA_ERROR_HARDWARE_STACK_ERROR,
+        CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        CUDA_ERROR_MISALIGNED_ADDRESS,
+        CUDA_ERROR_INVALID_ADDRESS_SPACE,
+        CUDA_ERROR_INVALID_PC,
+        CUDA_ERROR_LAUNCH_FAILED,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED,
+        CUDA_ERROR_EXTERNAL_DEVICE,
+        CUDA_ERROR_DEVICE_UNAVAILABLE,
+        CUDA_ERROR_UNKNOWN,
+        (CUresult)CONTAINED,
+        (CUresult)TENSOR_MEMORY_LEAK,
     };
     for (size_t i = 0; i < sizeof(sticky) / sizeof(sticky[0]); i++) {
         if (sticky[i] == result) {

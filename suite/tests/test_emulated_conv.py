@@ -182,6 +182,20 @@ class Calls(Convolutions):
             self.assertEqual(call["workspace"], call["needed"], "as large as the library asks for")
             self.assertNotEqual(call["stream"], "(nil)")
 
+    def test_tf32_stays_out(self):
+        """A list may call what it found for FMA the default math type, which would let tf32 in."""
+        cases = [name("forward-find-f32-nchw"), name("backward-data-algo-1-f32-nchw")]
+        cases += [name("forward-heuristics-f32-nchw")]
+        self.run_cases(cases, 0, "listed=0")
+        for routine in (FORWARD, DATA):
+            self.assertEqual({call["math"] for call in self.calls(routine)}, {"3"})
+
+    def test_workspace_of_odd_size(self):
+        case = name("forward-implicit-precomp-gemm-f16-nhwc")
+        self.assertEqual(self.rows(self.run_cases([case], 0, "odd=3")), {case: KEPT})
+        for call in self.calls(FORWARD):
+            self.assertEqual((call["workspace"], int(call["workspace"]) % 4), (call["needed"], 3))
+
     def test_one_handle_a_process(self):
         self.run_cases(list(CASES)[:4], 0)
         self.assertEqual(self.log.read_text().splitlines().count("cudnnCreate"), 1)

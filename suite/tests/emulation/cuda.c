@@ -347,7 +347,7 @@ CUresult cuStreamSynchronize(CUstream stream)
         stays.launched = false;
     }
     if (++waits == emulate_number("sticky", 0)) {
-        stuck = CUDA_ERROR_ILLEGAL_ADDRESS;
+        stuck = (CUresult)emulate_number("error", CUDA_ERROR_ILLEGAL_ADDRESS);
     }
     return stuck;
 }

@@ -169,8 +169,9 @@ static cudnnStatus_t check_algorithm(const struct problem *p, int algorithm)
 static size_t workspace_of(const struct problem *p, int algorithm)
 {
     const int *const d = p->w->dim;
-    return (size_t)rules[p->pass].rule[algorithm].workspace * sizeof(float) * (size_t)d[0] * (size_t)d[1] *
-           (size_t)d[2] * (size_t)d[3];
+    const size_t floats = (size_t)rules[p->pass].rule[algorithm].workspace * (size_t)d[0] * (size_t)d[1] *
+                          (size_t)d[2] * (size_t)d[3];
+    return floats ? floats * sizeof(float) + (size_t)emulate_number("odd", 0) : 0;
 }
 
 static cudnnStatus_t get_workspace(const struct problem *p, int algorithm, size_t *ret)
@@ -495,7 +496,7 @@ static int list_all(const struct problem *p, const char *name, size_t limit, str
         result[i].time = all[i].status ? -1.0f : 0.1f * (float)(i + 1);                                      \
         result[i].memory = all[i].memory;                                                                    \
         result[i].determinism = all[i].determinism;                                                          \
-        result[i].mathType = convolution->math;                                                              \
+        result[i].mathType = (cudnnMathType_t)emulate_number("listed", convolution->math);                   \
     }                                                                                                        \
     emulate_log("%s first=%d workspace=%zu", __func__, all[0].algorithm, (size_t)(limit));                   \
     return CUDNN_STATUS_SUCCESS;

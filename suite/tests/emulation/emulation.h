@@ -17,6 +17,8 @@
  *   streams=NAME              such a function gets less workspace on a stream beside others of its handle
  *   cupti=N                   cuptiSubscribe fails with this status
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
+ *   odd=N                     workspaces of cuDNN are so many bytes larger
+ *   listed=N                  what the lists of cuDNN call the math type
  *   cudnn=N  cudart=N         what cudnnGetVersion and cudnnGetCudartVersion say
  *   blind=1                   the comparison of the kit sees no difference
  *   memory=BYTES              of the device
@@ -27,6 +29,7 @@
  *   taken=N                   device N belongs to another process
  *   blocking=1                a launch waits for its kernel
  *   sticky=N                  the N-th wait for the device of a process finds an illegal address
+ *   error=N                   or this error
  *   devices=N  capability=N  driver=N  mode=N  mps=N
  *                             what cuDeviceGetCount, attributes and cuDriverGetVersion say
  * A library that emulates another one includes this and is linked to the emulated libcuda.so.1.
