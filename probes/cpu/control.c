@@ -8,87 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/kit/dtype.h"
-#include "probes/kit/op.h"
+#include "probes/kit/control.h"
 
 /* Parallel regions of one run: where threads hardly overlap the order in which they wake is all that moves,
  * and one order comes again too soon for a control that must vary. Eight threads for the same reason: four
  * that share a busy core may keep their order for hundreds of regions. */
 #define PARTS 8
 
-enum { INDICES, VALUES, BINS };
-
 struct control {
     int64_t bins, n;
     int64_t runs; /* of this prepared call: the plant counts them */
 };
 
-static int read_control(const struct kit_params *params, struct control *ret)
-{
-    return kit_param_int(params, "bins", &ret->bins) || kit_param_int(params, "n", &ret->n) ? KIT_FAILED
-                                                                                            : KIT_OK;
-}
-
-/* A histogram: value i is added to bin index[i]. Random indices make threads meet in every bin. */
-static int describe(const struct kit_params *params, struct kit_shape *ret, enum kit_dtype dtype,
-                    enum kit_fill fill)
-{
-    struct control c = {0};
-    if (read_control(params, &c)) {
-        return KIT_FAILED;
-    }
-    ret->count = 3;
-    ret->operand[INDICES] = (struct kit_operand){.name = "indices",
-                                                 .role = KIT_IN,
-                                                 .dtype = KIT_S32,
-                                                 .ndim = 1,
-                                                 .shape = {c.n},
-                                                 .batch_dim = -1,
-                                                 .fill = KIT_INDICES,
-                                                 .below = c.bins};
-    ret->operand[VALUES] = (struct kit_operand){.name = "values",
-                                                .role = KIT_IN,
-                                                .dtype = dtype,
-                                                .ndim = 1,
-                                                .shape = {c.n},
-                                                .batch_dim = -1,
-                                                .fill = fill,
-                                                .below = 17};
-    ret->operand[BINS] = (struct kit_operand){
-        .name = "bins", .role = KIT_OUT, .dtype = dtype, .ndim = 1, .shape = {c.bins}, .batch_dim = -1};
-    ret->flops = (double)c.n;
-    return KIT_OK;
-}
-
-static int describe_float(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_F32, KIT_VALUES);
-}
-
-static int describe_integer(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_S32, KIT_VALUES);
-}
-
-/* Integers between -8 and 8 in every set: float sums of them are exact. */
-static int describe_exact(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_F32, KIT_TIES);
-}
-
 static int prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct control *const c = calloc(1, sizeof(*c));
     call->state = c;
-    return c ? read_control(call->params, c) : kit_fail("out of memory");
+    if (!c) {
+        return kit_fail("out of memory");
+    }
+    c->n = call->shape->operand[KIT_CONTROL_VALUES].shape[0];
+    c->bins = call->shape->operand[KIT_CONTROL_BINS].shape[0];
+    return KIT_OK;
 }
 
 static int run_float_atomics(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct control *c = call->state;
-    const int32_t *indices = buffers->data[INDICES];
-    const float *values = buffers->data[VALUES];
-    float *bins = buffers->data[BINS];
+    const int32_t *indices = buffers->data[KIT_CONTROL_INDICES];
+    const float *values = buffers->data[KIT_CONTROL_VALUES];
+    float *bins = buffers->data[KIT_CONTROL_BINS];
     memset(bins, 0, (size_t)c->bins * sizeof(*bins));
     for (int part = 0; part < PARTS; part++) {
 #pragma omp parallel for num_threads(call->threads) schedule(static)
@@ -103,9 +52,9 @@ static int run_float_atomics(struct kit_call *call, const struct kit_buffers *bu
 static int run_integer_atomics(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct control *c = call->state;
-    const int32_t *indices = buffers->data[INDICES];
-    const int32_t *values = buffers->data[VALUES];
-    int32_t *bins = buffers->data[BINS];
+    const int32_t *indices = buffers->data[KIT_CONTROL_INDICES];
+    const int32_t *values = buffers->data[KIT_CONTROL_VALUES];
+    int32_t *bins = buffers->data[KIT_CONTROL_BINS];
     memset(bins, 0, (size_t)c->bins * sizeof(*bins));
     for (int part = 0; part < PARTS; part++) {
 #pragma omp parallel for num_threads(call->threads) schedule(static)
@@ -121,9 +70,9 @@ static int run_integer_atomics(struct kit_call *call, const struct kit_buffers *
 static int run_fixed_order(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct control *c = call->state;
-    const int32_t *indices = buffers->data[INDICES];
-    const float *values = buffers->data[VALUES];
-    float *bins = buffers->data[BINS];
+    const int32_t *indices = buffers->data[KIT_CONTROL_INDICES];
+    const float *values = buffers->data[KIT_CONTROL_VALUES];
+    float *bins = buffers->data[KIT_CONTROL_BINS];
 #pragma omp parallel num_threads(call->threads)
     {
         const int64_t team = omp_get_num_threads();
@@ -142,44 +91,16 @@ static int run_fixed_order(struct kit_call *call, const struct kit_buffers *buff
     return KIT_OK;
 }
 
-#define PLANT_PERIOD 50
-
-/* One run of each 50 has one bit flipped. Which run, which bin and which bit come from the inputs, so from
- * the seed, and stay the same while the inputs do: any 50 runs in a row hold exactly one. */
 static int run_plant(struct kit_call *call, const struct kit_buffers *buffers)
 {
     struct control *c = call->state;
-    const uint32_t *words = buffers->data[VALUES];
-    uint32_t *bins = buffers->data[BINS];
+    const uint32_t *words = buffers->data[KIT_CONTROL_VALUES];
+    uint32_t *bins = buffers->data[KIT_CONTROL_BINS];
     const int rc = run_fixed_order(call, buffers);
-    if (c->runs++ % PLANT_PERIOD == words[0] % PLANT_PERIOD) {
+    if (c->runs++ % KIT_PLANT_PERIOD == words[0] % KIT_PLANT_PERIOD) {
         bins[words[1] % (uint64_t)c->bins] ^= 1u << (words[2] % 32);
     }
     return rc;
-}
-
-static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
-                     size_t count, struct kit_cell *ret)
-{
-    const struct control *c = call->state;
-    const enum kit_dtype dtype = call->shape->operand[VALUES].dtype;
-    const int32_t *indices = in[INDICES];
-    struct kit_cell *const bins = calloc((size_t)c->bins, sizeof(*bins));
-    if (!bins) {
-        return kit_fail("out of memory");
-    }
-    for (int64_t i = 0; i < c->n; i++) {
-        const long double value = kit_value(dtype, in[VALUES], i);
-        struct kit_cell *const bin = &bins[indices[i]];
-        bin->value += value;
-        bin->scale += value < 0 ? -value : value;
-        bin->k++;
-    }
-    for (size_t i = 0; i < count; i++) {
-        ret[i] = bins[cells[i]];
-    }
-    free(bins);
-    return KIT_OK;
 }
 
 #define CONTROL(form, text, describes, runs_as)                                                              \
@@ -188,14 +109,14 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
         .describe = describes,                                                                               \
         .prepare = prepare,                                                                                  \
         .run = runs_as,                                                                                      \
-        .reference = reference,                                                                              \
+        .reference = kit_control_reference,                                                                  \
         .release = kit_free_state,                                                                           \
     };
-CONTROL(float_atomics, "float-atomics", describe_float, run_float_atomics)
-CONTROL(integer_atomics, "integer-atomics", describe_integer, run_integer_atomics)
-CONTROL(exact_sum, "exact-sum", describe_exact, run_float_atomics)
-CONTROL(fixed_order, "fixed-order", describe_float, run_fixed_order)
-CONTROL(plant, "plant", describe_float, run_plant)
+CONTROL(float_atomics, "float-atomics", kit_control_describe_float, run_float_atomics)
+CONTROL(integer_atomics, "integer-atomics", kit_control_describe_integer, run_integer_atomics)
+CONTROL(exact_sum, "exact-sum", kit_control_describe_exact, run_float_atomics)
+CONTROL(fixed_order, "fixed-order", kit_control_describe_float, run_fixed_order)
+CONTROL(plant, "plant", kit_control_describe_float, run_plant)
 
 int main(void)
 {

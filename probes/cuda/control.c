@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "probes/kit/control.h"
 #include "probes/kit/cuda.h"
 #include "probes/kit/dtype.h"
 #include "probes/kit/kernel.h"
@@ -18,61 +19,13 @@ extern const char control_text[];
 
 #define THREADS 256
 
-/* --- histograms: value i is added to bin index[i]; random indices make threads meet in every bin --- */
-
-enum { INDICES, VALUES, BINS };
+/* --- histograms --- */
 
 struct histogram {
     CUfunction add, plant;
     int64_t bins, n;
     int64_t runs; /* of this prepared call: the plant counts them */
 };
-
-static int describe(const struct kit_params *params, struct kit_shape *ret, enum kit_dtype dtype,
-                    enum kit_fill fill)
-{
-    int64_t bins, n;
-    if (kit_param_int(params, "bins", &bins) || kit_param_int(params, "n", &n)) {
-        return KIT_FAILED;
-    }
-    ret->count = 3;
-    ret->operand[INDICES] = (struct kit_operand){.name = "indices",
-                                                 .role = KIT_IN,
-                                                 .dtype = KIT_S32,
-                                                 .ndim = 1,
-                                                 .shape = {n},
-                                                 .batch_dim = -1,
-                                                 .fill = KIT_INDICES,
-                                                 .below = bins};
-    ret->operand[VALUES] = (struct kit_operand){.name = "values",
-                                                .role = KIT_IN,
-                                                .dtype = dtype,
-                                                .ndim = 1,
-                                                .shape = {n},
-                                                .batch_dim = -1,
-                                                .fill = fill,
-                                                .below = 17};
-    ret->operand[BINS] = (struct kit_operand){
-        .name = "bins", .role = KIT_OUT, .dtype = dtype, .ndim = 1, .shape = {bins}, .batch_dim = -1};
-    ret->flops = (double)n;
-    return KIT_OK;
-}
-
-static int describe_float(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_F32, KIT_VALUES);
-}
-
-static int describe_integer(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_S32, KIT_VALUES);
-}
-
-/* Integers between -8 and 8 in every set: float sums of them are exact. */
-static int describe_exact(const struct kit_params *params, struct kit_shape *ret)
-{
-    return describe(params, ret, KIT_F32, KIT_TIES);
-}
 
 static int prepare(struct kit_call *call, const char *kernel)
 {
@@ -81,8 +34,8 @@ static int prepare(struct kit_call *call, const char *kernel)
     if (!h) {
         return kit_fail("out of memory");
     }
-    h->n = call->shape->operand[VALUES].shape[0];
-    h->bins = call->shape->operand[BINS].shape[0];
+    h->n = call->shape->operand[KIT_CONTROL_VALUES].shape[0];
+    h->bins = call->shape->operand[KIT_CONTROL_BINS].shape[0];
     const int rc = kit_cuda_kernel(kernel, &h->add);
     return rc ? rc : kit_cuda_kernel("plant", &h->plant);
 }
@@ -104,15 +57,15 @@ static int prepare_ordered(struct kit_call *call, struct kit_prepared *ret)
 
 static int launch(const struct histogram *h, const struct kit_buffers *buffers, int64_t items)
 {
-    const struct histogram_args args = {buffers->data[INDICES], buffers->data[VALUES], buffers->data[BINS],
-                                        h->n, h->bins};
+    const struct histogram_args args = {buffers->data[KIT_CONTROL_INDICES], buffers->data[KIT_CONTROL_VALUES],
+                                        buffers->data[KIT_CONTROL_BINS], h->n, h->bins};
     return kit_cuda_launch(h->add, kit_cuda_blocks(items, THREADS), THREADS, &args);
 }
 
 static int run_atomics(struct kit_call *call, const struct kit_buffers *buffers)
 {
     const struct histogram *h = call->state;
-    const int rc = kit_cuda_zero(buffers->data[BINS], (size_t)h->bins * sizeof(float));
+    const int rc = kit_cuda_zero(buffers->data[KIT_CONTROL_BINS], (size_t)h->bins * sizeof(float));
     return rc ? rc : launch(h, buffers, h->n);
 }
 
@@ -122,38 +75,13 @@ static int run_ordered(struct kit_call *call, const struct kit_buffers *buffers)
     return launch(h, buffers, h->bins);
 }
 
-/* One run of each 50 has one bit flipped. Which run, which bin and which bit come from the inputs, so from
- * the seed, and stay the same while the inputs do: any 50 runs in a row hold exactly one. */
 static int run_plant(struct kit_call *call, const struct kit_buffers *buffers)
 {
     struct histogram *h = call->state;
-    const struct plant_args args = {buffers->data[VALUES], buffers->data[BINS], h->bins, h->runs++, 50};
+    const struct plant_args args = {buffers->data[KIT_CONTROL_VALUES], buffers->data[KIT_CONTROL_BINS],
+                                    h->bins, h->runs++, KIT_PLANT_PERIOD};
     const int rc = run_ordered(call, buffers);
     return rc ? rc : kit_cuda_launch(h->plant, 1, 1, &args);
-}
-
-static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
-                     size_t count, struct kit_cell *ret)
-{
-    const struct histogram *h = call->state;
-    const enum kit_dtype dtype = call->shape->operand[VALUES].dtype;
-    const int32_t *indices = in[INDICES];
-    struct kit_cell *const bins = calloc((size_t)h->bins, sizeof(*bins));
-    if (!bins) {
-        return kit_fail("out of memory");
-    }
-    for (int64_t i = 0; i < h->n; i++) {
-        const long double value = kit_value(dtype, in[VALUES], i);
-        struct kit_cell *const bin = &bins[indices[i]];
-        bin->value += value;
-        bin->scale += value < 0 ? -value : value;
-        bin->k++;
-    }
-    for (size_t i = 0; i < count; i++) {
-        ret[i] = bins[cells[i]];
-    }
-    free(bins);
-    return KIT_OK;
 }
 
 /* --- a product whose K is split among blocks: C = A B^T, both of f16 --- */
@@ -274,14 +202,14 @@ static int split_reference(struct kit_call *call, int output, const void *const 
         .describe = describes,                                                                               \
         .prepare = prepares,                                                                                 \
         .run = runs_as,                                                                                      \
-        .reference = reference,                                                                              \
+        .reference = kit_control_reference,                                                                  \
         .release = kit_free_state,                                                                           \
     };
-CONTROL(float_atomics, "float-atomics", describe_float, prepare_float, run_atomics)
-CONTROL(integer_atomics, "integer-atomics", describe_integer, prepare_integer, run_atomics)
-CONTROL(exact_sum, "exact-sum", describe_exact, prepare_float, run_atomics)
-CONTROL(fixed_order, "fixed-order", describe_float, prepare_ordered, run_ordered)
-CONTROL(plant, "plant", describe_float, prepare_ordered, run_plant)
+CONTROL(float_atomics, "float-atomics", kit_control_describe_float, prepare_float, run_atomics)
+CONTROL(integer_atomics, "integer-atomics", kit_control_describe_integer, prepare_integer, run_atomics)
+CONTROL(exact_sum, "exact-sum", kit_control_describe_exact, prepare_float, run_atomics)
+CONTROL(fixed_order, "fixed-order", kit_control_describe_float, prepare_ordered, run_ordered)
+CONTROL(plant, "plant", kit_control_describe_float, prepare_ordered, run_plant)
 static const struct op split_k = {
     .name = "split-k",
     .describe = split_describe,
