@@ -254,17 +254,7 @@ static const json_t *guarantee_list(const struct dp_case *item, const char *key)
 
 bool dp_case_covers(const struct dp_case *item, const char *axis)
 {
-    static const char *const usual[] = {"repeat", "fresh", "poison", "busy"};
-    const json_t *covers = guarantee_list(item, "covers");
-    if (json_is_array(covers)) {
-        return dp_json_array_has(covers, axis);
-    }
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-        if (strcmp(usual[i], axis) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return dp_json_array_has(guarantee_list(item, "covers"), axis);
 }
 
 bool dp_case_invariant(const struct dp_case *item, const char *axis)

@@ -71,6 +71,9 @@ const struct dp_case *dp_catalogue_find(const struct dp_catalogue *catalogue, co
  * Owned. */
 json_t *dp_catalogue_expand(const json_t *file, struct dp_err *err);
 
+/* The axes that a guarantee covers where it names none. Owned. */
+json_t *dp_usual_covers(void);
+
 /* The object that `list --json` prints for a case and that a report's text is looked up in. Owned. */
 json_t *dp_case_describe(const struct dp_case *item);
 

@@ -183,9 +183,13 @@ static int resolve_source(json_t *object, const char *member, const json_t *sour
                : dp_err_set(err, DP_EXIT_DATA, "'%s' is '%.80s', which 'sources' does not hold", member, key);
 }
 
+json_t *dp_usual_covers(void)
+{
+    return json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "busy");
+}
+
 static int complete_guarantee(json_t *guarantee, const json_t *sources, struct dp_err *err)
 {
-    static const char *const covered[] = {"repeat", "fresh", "poison", "busy"};
     const char *level = dp_json_string(guarantee, "level", "unstated");
     if (!json_object_get(guarantee, "source")) {
         if (strcmp(level, "unstated") != 0) {
@@ -195,11 +199,7 @@ static int complete_guarantee(json_t *guarantee, const json_t *sources, struct d
     }
     json_object_set_new(guarantee, "level", json_string(level));
     if (!json_object_get(guarantee, "covers")) {
-        json_t *covers = json_array();
-        for (size_t i = 0; i < COUNT(covered); i++) {
-            json_array_append_new(covers, json_string(covered[i]));
-        }
-        json_object_set_new(guarantee, "covers", covers);
+        json_object_set_new(guarantee, "covers", dp_usual_covers());
     }
     if (!json_object_get(guarantee, "invariant")) {
         json_object_set_new(guarantee, "invariant", json_array());

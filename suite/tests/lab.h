@@ -70,6 +70,14 @@ static inline int lab_case(struct lab *lab, const char *id, const char *members)
     item->json = json_loads(text, 0, NULL);
     assert_non_null(item->json);
     free(text);
+    json_t *guarantee = json_object_get(item->json, "guarantee");
+    if (!guarantee) {
+        guarantee = json_object();
+        json_object_set_new(item->json, "guarantee", guarantee);
+    }
+    if (!json_object_get(guarantee, "covers")) { /* as the catalogue does */
+        json_object_set_new(guarantee, "covers", dp_usual_covers());
+    }
     item->id = dp_json_string(item->json, "id", NULL);
     const char *slash = strchr(id, '/');
     item->backend = dp_printf("%.*s", (int)(slash - id), id);
