@@ -68,7 +68,7 @@ static const char *why_dropped(struct dp_plan *plan, const json_t *base, const j
 static void append(struct dp_plan *plan, struct dp_request request, json_int_t ordinal, const char *dropped)
 {
     request.axis = AXIS;
-    request.setting = request.device = dp_fresh_setting((int)ordinal);
+    request.setting = request.device = dp_number_setting((int)ordinal);
     request.process = plan->fresh + 1 + (int)ordinal;
     request.runs = INVARIANT_RUNS;
     request.dropped = dropped;

@@ -235,7 +235,7 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
     const char *const *list = once;
     if (strcmp(axis->name, "algorithm") == 0) {
         for (int i = 0; i < DP_CHOICES_MAX; i++) {
-            ret_settings[i] = dp_choice_setting(i);
+            ret_settings[i] = dp_number_setting(i);
         }
         return DP_CHOICES_MAX;
     }
@@ -253,18 +253,11 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
     return copy_settings(list, ret_settings);
 }
 
-const char *dp_choice_setting(int i)
-{
-    static char names[DP_CHOICES_MAX][4];
-    snprintf(names[i], sizeof(names[i]), "%d", i);
-    return names[i];
-}
-
-const char *dp_fresh_setting(int k)
+const char *dp_number_setting(int n)
 {
     static char names[DP_FRESH_MAX + 1][8];
-    if (!names[k][0]) {
-        snprintf(names[k], sizeof(names[k]), "%d", k);
+    if (!names[n][0]) {
+        snprintf(names[n], sizeof(names[n]), "%d", n);
     }
-    return names[k];
+    return names[n];
 }

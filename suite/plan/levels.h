@@ -61,9 +61,8 @@ const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
 /* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
 size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
                         const char *ret_settings[DP_SETTING_MAX]);
-/* The setting of axis algorithm that takes the i-th choice, 0 <= i < DP_CHOICES_MAX: a static string. */
-const char *dp_choice_setting(int i);
-/* The setting of the k-th fresh process, 1 <= k <= DP_FRESH_MAX: a static string. */
-const char *dp_fresh_setting(int k);
+/* A setting that is a number (of a fresh process, a device, a choice), 0 <= n <= DP_FRESH_MAX: a static
+ * string. */
+const char *dp_number_setting(int n);
 
 #endif

@@ -200,7 +200,7 @@ static void visit_fresh(const struct share *share, int process, request_visitor 
     for (int seed = 0; process <= share->fresh && seed < smaller(FIRST_SEEDS, share->seeds); seed++) {
         const struct dp_request request = {
             .axis = first_axis(DP_EXTENT_FRESH)->name,
-            .setting = dp_fresh_setting(process),
+            .setting = dp_number_setting(process),
             .seed_index = seed,
             .set = "wide",
             .runs = 1,
