@@ -24,7 +24,7 @@ static char *family_of(const char *id)
 static char *cause_of(const json_t *change, const json_t *environment)
 {
     char *family = family_of(dp_json_string(change, "case", ""));
-    struct dp_text words = DP_TEXT(100000);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(environment); i++) {
         const json_t *difference = json_array_get(environment, i);

@@ -17,6 +17,7 @@
 #include "suite/base/err.h"
 
 #define DP_DIFF_SCHEMA_VERSION "1.0"
+#define DP_DIFF_TEXT_MOST ((size_t)1 << 30) /* bytes of a text: nothing of two reports is cut */
 
 /* A report that dp_report_load read, and what the user calls it. Both borrowed. */
 struct dp_diff_side {

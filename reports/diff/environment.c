@@ -10,6 +10,8 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
+#define WORDS_MOST ((size_t)1000) /* bytes of one side in words; before and after have it whole */
+
 /* Borrows `before` and `after`; NULL: not there. */
 static json_t *row(const char *kind, const char *subject, const char *member, const char *before,
                    const char *after)
@@ -20,38 +22,59 @@ static json_t *row(const char *kind, const char *subject, const char *member, co
 
 /* --- long values: the words that one side alone has --- */
 
-static bool has_word(const char *text, const char *word, size_t length)
+/* The words of a text as keys. Owned. */
+static json_t *set_of_words(const char *text)
 {
+    json_t *set = json_object();
     for (const char *at = text; *at; at += strspn(at, " ")) {
-        const size_t here = strcspn(at, " ");
-        if (here == length && memcmp(at, word, length) == 0) {
-            return true;
-        }
-        at += here;
+        const size_t length = strcspn(at, " ");
+        char *word = dp_printf("%.*s", (int)length, at);
+        json_object_set_new(set, word, json_true());
+        free(word);
+        at += length;
     }
-    return false;
+    return set;
 }
 
 /* Owned. */
 static char *words_only_of(const char *text, const char *other)
 {
-    struct dp_text words = DP_TEXT(100000);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
+    json_t *known = set_of_words(other);
     for (const char *at = text; *at; at += strspn(at, " ")) {
         const size_t length = strcspn(at, " ");
-        if (!has_word(other, at, length)) {
-            dp_text_printf(&words, "%s%.*s", words.length ? " " : "", (int)length, at);
+        char *word = dp_printf("%.*s", (int)length, at);
+        if (!json_object_get(known, word)) {
+            dp_text_printf(&words, "%s%s", words.length ? " " : "", word);
         }
+        free(word);
         at += length;
     }
+    json_decref(known);
     char *owned = dp_strdup(words.data ? words.data : "");
     dp_text_free(&words);
     return owned;
 }
 
+/* Cuts an owned text between characters. */
+static char *shortened(char *text)
+{
+    size_t length = WORDS_MOST;
+    if (strlen(text) <= length) {
+        return text;
+    }
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
+        length--;
+    }
+    char *cut = dp_printf("%.*s\xe2\x80\xa6", (int)length, text);
+    free(text);
+    return cut;
+}
+
 /* A list as words. Owned. */
 static char *joined(const json_t *list)
 {
-    struct dp_text words = DP_TEXT(100000);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *word = json_string_value(json_array_get(list, i));
         dp_text_printf(&words, "%s%s", words.length ? " " : "", word ? word : "");
@@ -230,6 +253,8 @@ static char *words_of(const json_t *difference)
         strcmp(member, subject) == 0 || strcmp(member, "version") == 0 || strcmp(member, "config") == 0;
     char *left = before && after && list ? words_only_of(before, after) : dp_strdup(before ? before : "none");
     char *right = before && after && list ? words_only_of(after, before) : dp_strdup(after ? after : "none");
+    left = shortened(left);
+    right = shortened(right);
     char *words = dp_printf("%s%s%s %s \xe2\x86\x92 %s", subject, plain ? "" : " ", plain ? "" : member,
                             *left ? left : "without", *right ? right : "without");
     free(left);

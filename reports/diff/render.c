@@ -106,7 +106,7 @@ static void add_pair(struct dp_text *words, const char *what, const json_t *pair
 
 char *dp_diff_detail(const json_t *change)
 {
-    struct dp_text words = DP_TEXT(100000);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     const json_t *before = json_object_get(change, "before"), *after = json_object_get(change, "after");
     const json_t *axes = json_object_get(change, "axes");
     if (before && after && !json_equal(before, after)) {

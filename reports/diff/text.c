@@ -68,7 +68,7 @@ static json_t *changes_of(const struct page *page, enum dp_change kind, const js
 static char *families_of(const json_t *changes)
 {
     json_t *counts = json_object();
-    struct dp_text words = DP_TEXT(100000);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     const char *family;
     json_t *count;
     for (size_t i = 0; i < json_array_size(changes); i++) {

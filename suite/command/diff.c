@@ -61,7 +61,7 @@ static int write_out(const struct diff_options *o, const json_t *diff, struct dp
     const char *format = o->json ? "json" : o->format;
     const struct dp_render_options options = {
         .verbose = o->verbose, .columns = dp_file_is_stdout(o->output) ? dp_terminal_columns() : 0};
-    struct dp_text out = DP_TEXT((size_t)1 << 30);
+    struct dp_text out = DP_TEXT(DP_DIFF_TEXT_MOST);
     dp_diff_renderer_find(format)->render(diff, &options, &out);
     const int rc = dp_file_write(o->output, out.data, out.length, err);
     dp_text_free(&out);

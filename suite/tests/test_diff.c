@@ -238,12 +238,45 @@ static void test_hostile_text(void **state)
     json_decref(diff);
 }
 
+/* An environment whose library was configured with many words, the first of them 100 000 bytes long. */
+static char *long_environment(const char *letter, int words)
+{
+    struct dp_text config = DP_TEXT((size_t)1 << 24);
+    for (int i = 0; i < 50000; i++) {
+        dp_text_put(&config, letter); /* two bytes: a cut may fall inside */
+    }
+    for (int i = 0; i < words; i++) {
+        dp_text_printf(&config, " %s%d", letter, i);
+    }
+    char *text = dp_printf(
+        "{'libraries':[{'role':'cblas','name':'L','families':['cpu/gemm'],'config':'x%s'}]}", config.data);
+    dp_text_free(&config);
+    return text;
+}
+
+/* Values of any length are compared, kept whole and told of in few words, in a time that follows their
+ * length. */
+static void test_long_values(void **state)
+{
+    char *before = long_environment("\xc3\xa9", 50000), *after = long_environment("\xc3\xa8", 50000);
+    json_t *diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER, before),
+                           report(REPEATS(SHA_B) "," KEPT, NEVER, after));
+    const json_t *row = json_array_get(json_object_get(diff, "environment"), 0);
+    assert_true(strlen(dp_json_string(row, "before", "")) > 300000);
+    assert_in_range(strlen(dp_json_string(row, "words", "")), 1900, 2100);
+    assert_string_equal(cause(diff), dp_json_string(row, "words", ""));
+    json_decref(diff);
+    free(before);
+    free(after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),       cmocka_unit_test(test_rates),
         cmocka_unit_test(test_sensitivity), cmocka_unit_test(test_what_is_not_comparable),
         cmocka_unit_test(test_causes),      cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_long_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
