@@ -10,9 +10,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 CI, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -146,6 +148,87 @@ class Bundle(unittest.TestCase):
             self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
             self.assertIn(words, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+RUNS = """#!/bin/bash
+# in place of detprobe: SIGTERM during a run leaves a line
+[ "$1" = run ] || exit 0
+trap 'echo told >"$STOPPED"; kill $!; exit 143' TERM
+touch "$STARTED"
+sleep "$SECONDS_OF_RUN" & wait
+"""
+
+
+class Script(unittest.TestCase):
+    """The script over programs that stand in place of a bundle's, in a folder whose name has a blank."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.addCleanup(temporary.cleanup)
+        self.top = pathlib.Path(temporary.name)
+        bundle = self.top / "a bundle"
+        (bundle / "bin").mkdir(parents=True)
+        shutil.copy(CI / "gpu-check", bundle)
+        for name, text in (("detprobe", RUNS), ("bench_device", "#!/bin/sh\n")):
+            (bundle / "bin" / name).write_text(text)
+            (bundle / "bin" / name).chmod(0o755)
+        self.started, self.stopped = self.top / "started", self.top / "stopped"
+
+    def start(self, *arguments, program="a bundle/gpu-check", seconds="0", **variables):
+        environment = {"PATH": os.environ["PATH"], "STARTED": str(self.started), "STOPPED": str(self.stopped),
+                       "SECONDS_OF_RUN": seconds, "CUDA_HOME": "/nonexistent", **variables}
+        return subprocess.Popen(["bash", program, *arguments], cwd=self.top, env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def ends(self, code, *arguments, **options):
+        process = self.start("--quick", "0", "--default", "00", *arguments, **options)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, out + err)
+        return err
+
+    def test_wherever_it_is_called_from(self):
+        (self.top / "link").symlink_to("a bundle/gpu-check")
+        (self.top / "elsewhere/a bundle").mkdir(parents=True)
+        self.assertEqual(self.ends(0, "-o", "one", program="link"), "")
+        self.assertEqual(self.ends(0, "-o", "two", CDPATH=str(self.top / "elsewhere")), "")
+        self.assertEqual(self.ends(0, "-o", "-three"), "")
+        self.assertTrue((self.top / "-three/doctor.txt").exists())
+
+    def test_no_folder(self):
+        (self.top / "file").touch()
+        self.assertIn("'file' is not a folder", self.ends(64, "-o", "file"))
+        self.assertIn("cannot write in '/proc/x'", self.ends(69, "-o", "/proc/x"))
+
+    def test_a_signal_stops_what_runs(self):
+        for number, to_all in ((signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGINT, True)):
+            with self.subTest(number=number):
+                self.started.unlink(missing_ok=True)
+                self.stopped.unlink(missing_ok=True)
+                process = self.start("-o", f"out-{number}", seconds="50")
+                while not self.started.exists() and process.poll() is None:
+                    time.sleep(0.02)
+                (os.killpg if to_all else os.kill)(process.pid, number)
+                err = process.communicate(timeout=30)[1]
+                self.assertEqual(process.returncode, 128 + number, err)
+                self.assertIn(f"stopped by {signal.Signals(number).name}", err)
+                self.assertEqual(self.stopped.read_text(), "told\n")
+
+    def test_a_python_that_hangs(self):
+        tools = self.top / "tools"
+        tools.mkdir()
+        for name, text in (("python3", "sleep 300"), ("ldconfig", "exit 0"), ("timeout", TIMEOUT)):
+            (tools / name).write_text(f"#!/bin/bash\n{text}\n")
+            (tools / name).chmod(0o755)
+        process = self.start("-o", "out", "--quick", "0", "--default", "0", PATH=f"{tools}:{os.environ['PATH']}")
+        out, err = process.communicate(timeout=60)
+        self.assertIn("libnvrtc: not found", out, err)
+        self.assertEqual(process.returncode, 0, out + err)
+
+
+# As timeout, with a limit of a second for python3.
+TIMEOUT = '''[ "$4" != python3 ] || set -- -k 1 1 "${@:4}"
+exec /usr/bin/timeout "$@"
+'''
 
 
 if __name__ == "__main__":
