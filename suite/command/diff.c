@@ -49,9 +49,8 @@ static int parse_options(struct diff_options *o, int argc, char **argv, bool *re
             "what may explain them; then what differs in the environment.",
         .options = options,
         .count = sizeof(options) / sizeof(options[0]),
-        .details = "exit codes: 0 the results agree (differences of the environment alone are shown), 1 they "
-                   "differ, "
-                   "2 not written, 64 usage, 65 bad report or reports that cannot be compared\n",
+        .details = "exit codes: 0 the results agree (differences of the environment alone are shown),\n"
+                   "1 they differ, 2 not written, 64 usage, 65 bad report or reports that cannot be compared",
     };
     return dp_options_parse(&line, argc, argv, &o->operands, ret_help, err);
 }

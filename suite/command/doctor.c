@@ -86,8 +86,9 @@ static void print_libraries(const json_t *libraries)
     json_t *library;
     json_array_foreach(libraries, i, library)
     {
+        const char *version = dp_json_string(library, "version", "");
         dp_text_printf(&line, "%s%s %s %s", i ? ", " : "", dp_json_string(library, "name", "?"),
-                       dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
+                       version[0] ? version : "(version unknown)", dp_json_string(library, "path", ""));
     }
     char *shown = dp_printable(line.data ? line.data : "none", line.data ? line.length : 4);
     printf("libraries  %s\n", shown);
@@ -176,9 +177,8 @@ int cmd_doctor(int argc, char **argv)
         .summary =
             "Says in five lines which backends and probe programs can run here, which library files would be "
             "measured, and why not where not.",
-        .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use "
-                   "the stack, "
-                   "64 usage,\n65 bad catalogue or stack, 77 nothing can run\n",
+        .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use\n"
+                   "the stack, 64 usage, 65 bad catalogue or stack, 77 nothing can run",
     };
     struct dp_strings operands = {0};
     struct dp_err err = {0};

@@ -69,8 +69,9 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
                "how hard to look: quick (seconds), default (two minutes), deep (hours)",
                .choices = "quick|default|deep"),
         OPTION(LIST, 'a', "axis", "AXIS", &o->axes,
-               "vary only this (repeat always runs): fresh, poison, threads, batch, or a product such as "
-               "threads*repeat; repeatable, or several with commas"),
+               "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
+               "algorithm, "
+               "device, or a product such as threads*repeat; repeatable, or several with commas"),
         OPTION(INT, 'r', "runs", "N", &o->runs, "runs per seed instead of the level's", .low = 2,
                .high = 1000000),
         OPTION(INT, 'f', "fresh", "N", &o->fresh, "fresh processes instead of the level's", .low = 0,
@@ -116,7 +117,7 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
         .count = sizeof(options) / sizeof(options[0]),
         .details = "exit codes: 0 no guarantee broken, 1 findings, 2 no valid verdict, 64 usage, 65 bad "
                    "input file,\n"
-                   "77 nothing ran, 128+N stopped by signal N\n",
+                   "77 nothing ran, 128+N stopped by signal N",
     };
     return dp_options_parse(&line, argc, argv, &o->plan.include, ret_help, err);
 }
@@ -481,7 +482,8 @@ static void print_absent(const struct run *run)
     const struct dp_strings *names = &run->options.require;
     for (size_t i = 0; i < names->count; i++) {
         if (!backend_ran(run->judged.results, names->items[i])) {
-            fprintf(stderr, "detprobe: no case of the required backend '%s' ran\n", names->items[i]);
+            fprintf(stderr, "detprobe: no case of the required backend '%s' ran, see 'detprobe doctor'\n",
+                    names->items[i]);
         }
     }
 }

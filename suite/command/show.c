@@ -51,7 +51,7 @@ static int parse_options(struct show_options *o, int argc, char **argv, bool *re
         .summary = "Prints a report that 'detprobe run -o FILE' wrote; - reads it from standard input.",
         .options = options,
         .count = sizeof(options) / sizeof(options[0]),
-        .details = "exit codes: 0 shown (whatever the report says), 2 not written, 64 usage, 65 bad report\n",
+        .details = "exit codes: 0 shown (whatever the report says), 2 not written, 64 usage, 65 bad report",
     };
     return dp_options_parse(&line, argc, argv, &o->operands, ret_help, err);
 }
