@@ -194,13 +194,15 @@ static const char *way_of(const json_t *entry, const json_t *result)
                                               : "the base setting repeats, another setting does not";
 }
 
-/* Where the library's own words and what was seen do not go together; "" elsewhere. */
-static const char *declared_text(const json_t *result)
+/* Where the library's own words and what was seen do not go together; "" elsewhere. The words are those on
+ * the choice of the base setting: they say nothing of another algorithm. */
+static const char *declared_text(const json_t *entry, const json_t *result)
 {
+    const char *axis = dp_json_string(json_object_get(entry, "worst"), "axis", "");
     const char *declared = dp_json_string(result, "declared", "");
     const bool varies = strcmp(dp_json_string(result, "observed", ""), "varies") == 0;
     if (varies && strcmp(declared, "deterministic") == 0) {
-        return "the library declares it deterministic";
+        return strcmp(axis, "algorithm") == 0 ? "" : "the library declares it deterministic";
     }
     return !varies && strcmp(declared, "nondeterministic") == 0 ? "the library declares it nondeterministic"
                                                                 : "";
@@ -216,7 +218,7 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
     if (strcmp(observed, "varies") == 0) {
         const bool selection = strcmp(dp_json_string(result, "difference", ""), "selection") == 0;
         char *kernels = selection ? kernels_text(entry) : dp_strdup("");
-        const char *way = way_of(entry, result), *declared = declared_text(result);
+        const char *way = way_of(entry, result), *declared = declared_text(entry, result);
         char *note = dp_printf("%s%s%s%s", way, kernels, way[0] && declared[0] ? "; " : "", declared);
         free(kernels);
         return note;
@@ -224,7 +226,7 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
     if (strcmp(observed, "repeats") == 0) {
         const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
         return dp_strdup(strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
-                                                       : declared_text(result));
+                                                       : declared_text(entry, result));
     }
     return dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
 }

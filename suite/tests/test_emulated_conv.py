@@ -93,6 +93,15 @@ class Rows(Convolutions):
         self.expect(0, "atomics=no", {case: VARIED for case in CASES if re.search("algo-[03]-", case)})
         self.assertNotIn("the library declares it deterministic", self.text)
 
+    def test_words_on_one_algorithm_are_not_on_another(self):
+        """The heuristics' first choice is deterministic; another one, which they name too, is not."""
+        case = name("backward-data-heuristics-f32-nchw")
+        report = self.run_cases([case], 0, axis="algorithm")
+        self.assertEqual(self.rows(report), {case: ALLOWED})
+        self.assertEqual(self.results(report)[case]["declared"], "deterministic")
+        self.assertIn("the base setting repeats, another setting does not", self.text)
+        self.assertNotIn("the library declares it", self.text)
+
     def test_faults(self):
         flipped, unwritten, wrong = (name(text) for text in ("backward-data-winograd-f32-nchw",
                                                              "backward-filter-algo-1-f32-nchw",
