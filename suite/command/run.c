@@ -66,7 +66,7 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
         OPTION(FLAG, 0, "all", NULL, &o->all, "run every case (the default when no selector is given)"),
         OPTION(LIST, 'x', "exclude", "SELECTOR", &o->plan.exclude, "leave out the cases this names"),
         OPTION(CHOICE, 'l', "level", "LEVEL", &o->plan.level,
-               "how hard to look: quick (seconds), default (two minutes), deep (hours)",
+               "how hard to look: quick (seconds), default (minutes), deep (hours)",
                .choices = "quick|default|deep"),
         OPTION(LIST, 'a', "axis", "AXIS", &o->axes,
                "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
