@@ -7,10 +7,8 @@ usage: test_emulated_conv.py DETPROBE EMULATION-FOLDER [TEST...]
 import json
 import pathlib
 import re
-import sys
-import unittest
 
-from test_emulation import ALLOWED, BROKEN, EMULATION, KEPT, SKIP, Emulated, has_nvrtc
+from test_emulation import ALLOWED, BROKEN, EMULATION, KEPT, Emulated, main
 
 SHAPE = "n2c32h9k16r3s1g1"
 FORWARD, DATA, FILTER = "cudnnConvolutionForward", "cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"
@@ -246,7 +244,4 @@ class Refusals(Convolutions):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

@@ -6,10 +6,8 @@ usage: test_emulated_devices.py DETPROBE EMULATION-FOLDER [TEST...]
 
 import json
 import pathlib
-import sys
-import unittest
 
-from test_emulation import BROKEN, KEPT, SKIP, Emulated, has_nvrtc
+from test_emulation import BROKEN, KEPT, Emulated, main
 
 
 class Kernels(Emulated):
@@ -175,7 +173,4 @@ class Facts(Emulated):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

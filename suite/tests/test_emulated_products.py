@@ -5,10 +5,8 @@ usage: test_emulated_products.py DETPROBE EMULATION-FOLDER [TEST...]
 """
 
 import json
-import sys
-import unittest
 
-from test_emulation import BROKEN, EMULATION, GEMM, KEPT, SKIP, UNSTATED, Emulated, has_nvrtc
+from test_emulation import BROKEN, EMULATION, GEMM, KEPT, UNSTATED, Emulated, main
 from test_emulation import CASES as USUAL
 
 # What each case of cuBLASLt says when nothing is injected.
@@ -154,7 +152,4 @@ class Matmul(Products):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import unittest
 
+from loader import nvrtc
+
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
 
@@ -85,16 +87,6 @@ GEMM = [case for case in CASES if case.startswith("cuda/gemm/")]
 POOL = [case for case in CASES if case.startswith("cuda/pool/")]
 
 
-def has_nvrtc():
-    for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
-        try:
-            ctypes.CDLL(name)
-            return True
-        except OSError:
-            continue
-    return False
-
-
 class Emulated(unittest.TestCase):
     maxDiff = None
 
@@ -151,6 +143,14 @@ class Emulated(unittest.TestCase):
         misbehaved = {row["name"] for row in report["body"]["controls"] if not row["behaved"]}
         self.assertEqual(misbehaved, {f"cuda/control/{name}" for name in controls})
         return report
+
+
+def main():
+    """Runs the tests of the file that calls this."""
+    if not nvrtc():
+        print("skipped: no NVRTC")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
 
 
 class Rows(Emulated):
@@ -384,7 +384,4 @@ class Calls(Emulated):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

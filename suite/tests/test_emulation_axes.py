@@ -6,10 +6,8 @@ usage: test_emulation_axes.py DETPROBE EMULATION-FOLDER [TEST...]
 
 import json
 import pathlib
-import sys
-import unittest
 
-from test_emulation import ALLOWED, BROKEN, KEPT, SKIP, Emulated, has_nvrtc
+from test_emulation import ALLOWED, BROKEN, KEPT, Emulated, main
 
 
 class Busy(Emulated):
@@ -138,7 +136,4 @@ class Streams(Emulated):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

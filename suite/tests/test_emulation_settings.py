@@ -6,10 +6,8 @@ usage: test_emulation_settings.py DETPROBE EMULATION-FOLDER [TEST...]
 
 import json
 import pathlib
-import sys
-import unittest
 
-from test_emulation import BROKEN, GEMM, KEPT, SKIP, Emulated, has_nvrtc
+from test_emulation import BROKEN, GEMM, KEPT, Emulated, main
 
 
 class Settings(Emulated):
@@ -101,7 +99,4 @@ class Force(Emulated):
 
 
 if __name__ == "__main__":
-    if not has_nvrtc():
-        print("skipped: no NVRTC")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

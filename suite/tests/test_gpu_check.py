@@ -17,24 +17,11 @@ import tempfile
 import time
 import unittest
 
+from loader import nvrtc
+
 CI, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
-
-
-def nvrtc_folder():
-    """Of the file that the loader takes, or None."""
-    for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
-            if "libnvrtc.so" in line:
-                return pathlib.Path(line.split(maxsplit=5)[5]).parent
-    return None
-
-
-NVRTC = nvrtc_folder()
+NVRTC = nvrtc()
 
 
 class Bundle(unittest.TestCase):
@@ -57,7 +44,7 @@ class Bundle(unittest.TestCase):
         """The bundle's gpu-check with nothing of this environment."""
         environment = {"PATH": "/usr/bin:/bin", "CUDA_HOME": "/nonexistent", **variables}
         if emulated:
-            environment["LD_LIBRARY_PATH"] = f"{EMULATION}:{NVRTC}"
+            environment["LD_LIBRARY_PATH"] = f"{EMULATION}:{NVRTC.parent}"
         self.out = pathlib.Path(self.folder.name, self.id().rsplit(".", 1)[1])
         return subprocess.run([self.bundle / "gpu-check", "-o", self.out, *arguments], env=environment,
                               capture_output=True, text=True, timeout=600)
@@ -112,7 +99,7 @@ class Bundle(unittest.TestCase):
         top = pathlib.Path(self.folder.name, self.id().rsplit(".", 1)[1] + "-stack")
         for place in (folder, "driver", "tools"):
             (top / place).mkdir(parents=True)
-        for source in NVRTC.glob("libnvrtc*.so*"):
+        for source in NVRTC.parent.glob("libnvrtc*.so*"):
             (top / folder / source.name).symlink_to(source)
         for source in EMULATION.glob("libcublas*.so.1[23]"):
             shutil.copy(source, top / folder)  # reports name the file behind a link

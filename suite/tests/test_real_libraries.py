@@ -16,6 +16,8 @@ import sys
 import tempfile
 import unittest
 
+from loader import nvrtc, real_file
+
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
 POOL = "cuda/pool/poolingbackward-max-nchw-f32-n4c16h28r3s2"
@@ -33,23 +35,10 @@ def without_emulation():
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
-def real_file(*names):
-    """The file that the loader finds for the first of these names."""
-    for name in names:
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            found = [line.split()[-1] for line in maps if f"/{name}" in line]
-        return pathlib.Path(found[0]).resolve() if found else None
-    return None
-
-
 without_emulation()
 CUDNN = real_file("libcudnn.so.9")
 CUBLAS = real_file("libcublas.so.13", "libcublas.so.12")
-NVRTC = real_file("libnvrtc.so.13", "libnvrtc.so.12")
+NVRTC = nvrtc()
 
 
 class Real(unittest.TestCase):

@@ -6,7 +6,6 @@ The machine is the emulated stack, which has every library; NVRTC is the real on
 to test. Stacks hold some of them.
 """
 
-import ctypes
 import json
 import os
 import pathlib
@@ -16,28 +15,15 @@ import sys
 import tempfile
 import unittest
 
+from loader import nvrtc
+
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
 SGEMM = "cuda/gemm/sgemm-nt-128x96x777"
 LT = "cuda/gemm-lt/ltmatmul-f32-nt-128x96x776"
 POOL = "cuda/pool/poolingforward-average-exclude-nhwc-f32-n4c16h28r3s2"
 ATOMICS = "cuda/atomics/atom-s32-16x4096"
-
-
-def find_nvrtc():
-    """The folder of a real NVRTC and the number of its CUDA, or None."""
-    for major in (13, 12):
-        try:
-            ctypes.CDLL(f"libnvrtc.so.{major}")
-        except OSError:
-            continue
-        for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
-            if "/libnvrtc.so" in line:
-                return pathlib.Path(line.split()[-1]).parent, major
-    return None
-
-
-NVRTC = find_nvrtc()
+NVRTC = nvrtc()
 
 
 class Case(unittest.TestCase):
@@ -49,16 +35,17 @@ class Case(unittest.TestCase):
     def tearDown(self):
         self.scratch.cleanup()
 
-    def stack(self, name, *libraries, nvrtc=True):
+    def stack(self, name, *libraries, compiler=True):
         """A prefix with these files of the emulated stack, and NVRTC."""
         lib = self.folder / name / "lib"
         lib.mkdir(parents=True)
         for library in libraries:
             shutil.copy(EMULATION / library, lib)
-        for path in NVRTC[0].glob("libnvrtc*") if nvrtc else ():
+        for path in NVRTC.parent.glob("libnvrtc*") if compiler else ():
             (lib / path.name).symlink_to(path)
-        if nvrtc and not (lib / f"libnvrtc.so.{NVRTC[1]}").exists():
-            (lib / f"libnvrtc.so.{NVRTC[1]}").symlink_to(next(NVRTC[0].glob(f"libnvrtc.so.{NVRTC[1]}*")))
+        soname = ".".join(NVRTC.name.split(".")[:3])
+        if compiler and not (lib / soname).exists():
+            (lib / soname).symlink_to(NVRTC)
         return self.folder / name
 
     def environment(self):
@@ -109,7 +96,7 @@ class Stacks(Case):
         self.run_cases(0, SGEMM, ATOMICS, LT, "--stack", stack)
         self.assertEqual(self.rows, {SGEMM: ("repeats", None), ATOMICS: ("repeats", None),
                                      LT: ("skipped", "library_missing")})
-        bare = self.stack("bare", "libcublas.so.13", nvrtc=False)
+        bare = self.stack("bare", "libcublas.so.13", compiler=False)
         self.skipped(bare, SGEMM, f"the stack '{bare}' has no library for role nvrtc")
 
     def test_half_a_cudnn(self):
