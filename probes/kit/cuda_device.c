@@ -114,18 +114,25 @@ static void add_sharing(CUdevice device, json_t *facts)
     }
 }
 
+/* Whether MIG is on, or -1. */
+static int mig_of(nvml_device handle)
+{
+    unsigned now, pending;
+    return handle && nvml.mig && nvml.mig(handle, &now, &pending) == 0 ? (int)now : -1;
+}
+
 static void add_nvml(CUdevice device, json_t *facts)
 {
     const nvml_device handle = find_nvml(device);
+    const int mig = mig_of(handle);
     int ecc, ecc_pending;
-    unsigned mig, mig_pending;
     if (kit_device_driver_name()[0]) {
         json_object_set_new(facts, "driver", json_string(kit_device_driver_name()));
     }
     if (handle && nvml.ecc && nvml.ecc(handle, &ecc, &ecc_pending) == 0) {
         json_object_set_new(facts, "ecc", json_boolean(ecc));
     }
-    if (handle && nvml.mig && nvml.mig(handle, &mig, &mig_pending) == 0) {
+    if (mig >= 0) {
         json_object_set_new(facts, "mig", json_boolean(mig));
     }
 }
@@ -159,10 +166,11 @@ json_t *kit_device_json(int ordinal)
     return facts;
 }
 
-/* "GPU-8-4-4-4-12" as nvidia-smi shows it. */
-static void add_uuid(CUdevice device, json_t *state)
+/* "GPU-8-4-4-4-12" as nvidia-smi shows it. Where MIG is on, the driver's devices are instances. */
+static void add_uuid(CUdevice device, bool mig, json_t *state)
 {
-    static const char form[] = "GPU-xxxx-xx-xx-xx-xxxxxx"; /* a pair of digits for each x */
+    const char *const form =
+        mig ? "MIG-xxxx-xx-xx-xx-xxxxxx" : "GPU-xxxx-xx-xx-xx-xxxxxx"; /* x: two digits */
     CUuuid id;
     char text[64] = "", *to = text;
     size_t byte = 0;
@@ -186,11 +194,11 @@ json_t *kit_device_state_json(int ordinal)
     unsigned on;
     json_t *const state = json_pack("{s:i}", "ordinal", ordinal);
     kit_driver.cuDeviceGet(&device, ordinal);
-    add_uuid(device, state);
     if (kit_driver.cuDeviceGetPCIBusId(bus, (int)sizeof(bus), device) == CUDA_SUCCESS) {
         json_object_set_new(state, "pci_bus_id", json_string(bus));
     }
     const nvml_device handle = find_nvml(device);
+    add_uuid(device, mig_of(handle) > 0, state);
     if (handle && nvml.persistence && nvml.persistence(handle, &on) == 0) {
         json_object_set_new(state, "persistence_mode", json_boolean(on));
     }
