@@ -78,7 +78,7 @@ bool dp_stack_holds_symbol(const char *path, const char *symbol)
     char needle[64];
     struct stat status;
     const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', symbol) + 1;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -155,7 +155,7 @@ static char *find_python(const char *root)
 }
 
 /* Paths become members of lists for the loader and strings of a report. */
-static int check_path(const char *root, struct dp_err *err)
+int dp_stack_check_path(const char *root, struct dp_err *err)
 {
     char *shown = dp_printable(root, strlen(root));
     const bool good = strcmp(shown, root) == 0 && !strchr(root, ':');
@@ -183,7 +183,7 @@ static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *er
     if (access(root, R_OK | X_OK) != 0) {
         return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, strerror(errno));
     }
-    if (check_path(root, err) != 0) {
+    if (dp_stack_check_path(root, err) != 0) {
         return -1;
     }
     char *config = dp_printf("%s/pyvenv.cfg", root), *conda = dp_printf("%s/conda-meta", root);

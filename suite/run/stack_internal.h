@@ -22,6 +22,8 @@ extern const struct dp_stack_role dp_stack_roles[]; /* ended by a row without ro
 
 /* Does the file define or use the symbol? */
 bool dp_stack_holds_symbol(const char *path, const char *symbol);
+/* Code 65 for a path that LD_LIBRARY_PATH or a report cannot hold. */
+int dp_stack_check_path(const char *path, struct dp_err *err);
 /* "pid:N" from `digits` on. */
 int dp_stack_open_process(const char *digits, struct dp_stack *ret, struct dp_err *err);
 

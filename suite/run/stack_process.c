@@ -68,7 +68,8 @@ static bool has_name(const char *path, const char *name)
     return dp_glob_match(name, base) || (strncmp(base, name, length) == 0 && base[length] == '.');
 }
 
-/* As in a folder: a file without the role's symbol only where there is no other. */
+/* As in a folder: a file without the role's symbol only where there is no other. A deleted one cannot be
+ * looked into any more: it is what the process has. */
 static const char *find_mapped(const json_t *mapped, const struct dp_stack_role *role)
 {
     const char *first = NULL;
@@ -79,7 +80,7 @@ static const char *find_mapped(const json_t *mapped, const struct dp_stack_role 
         {
             if (has_name(path, role->names[n])) {
                 first = first ? first : path;
-                if (!role->symbol || dp_stack_holds_symbol(path, role->symbol)) {
+                if (!role->symbol || !json_is_true(whole) || dp_stack_holds_symbol(path, role->symbol)) {
                     return path;
                 }
             }
@@ -143,6 +144,9 @@ static int take_roles(int64_t pid, struct dp_stack *stack, struct dp_err *err)
                               "'%.300s' was deleted since process %lld loaded it, start the process anew",
                               file, (long long)pid);
         }
+        if (file && dp_stack_check_path(file, err) != 0) {
+            return -1;
+        }
         json_object_set_new(stack->roles, role->role, file ? json_string(file) : json_null());
     }
     return 0;
@@ -180,6 +184,10 @@ int dp_stack_open_process(const char *digits, struct dp_stack *ret, struct dp_er
     ret->name = dp_printf("pid:%lld", (long long)pid);
     ret->root = read_link(pid, "exe", err);
     ret->mapped = ret->root ? read_maps(pid, err) : NULL;
+    if (ret->mapped && access(ret->root, X_OK) != 0) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "the program of process %lld is not there any more, start it anew", (long long)pid);
+    }
     if (!ret->mapped || take_roles(pid, ret, err) != 0) {
         return -1;
     }

@@ -297,6 +297,21 @@ class Processes(Case):
         copy.unlink()
         self.refused(f"pid:{process.pid}", 65, f"'{copy}' was deleted since process {process.pid} loaded it")
 
+    @unittest.skipUnless(BLAS, "no CBLAS here")
+    def test_a_path_that_cannot_be_passed_on(self):
+        folder = self.folder / "c:d"
+        folder.mkdir()
+        shutil.copy(BLAS, folder / "libopenblas.so.0")
+        self.refused(f"pid:{self.start(folder / 'libopenblas.so.0').pid}", 65, "has a colon")
+
+    def test_a_program_that_is_gone(self):
+        program = self.folder / "sleeps"
+        shutil.copy(shutil.which("sleep"), program)
+        with subprocess.Popen([program, "60"]) as process:
+            program.unlink()
+            self.refused(f"pid:{process.pid}", 65, "is not there any more")
+            process.kill()
+
     def test_its_virtual_environment_runs_programs(self):
         venv = self.folder / "venv"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
