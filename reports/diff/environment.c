@@ -91,8 +91,8 @@ static char *shown(const json_t *object, const char *key)
     if (!value || json_is_string(value)) {
         return value ? dp_strdup(json_string_value(value)) : NULL;
     }
-    return json_is_array(value) ? joined(value)
-                                : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    const bool words = json_is_array(value) && json_is_string(json_array_get(value, 0));
+    return words ? joined(value) : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
 }
 
 /* Adds a row where the member differs; `extra` is added to it, borrowed, or NULL. */
@@ -241,6 +241,34 @@ static void compare_host(json_t *rows, const json_t *before, const json_t *after
     }
 }
 
+/* --- own kernels, by program: equal text gives other images where compiler or device differ --- */
+
+static json_t *kernels_of(const json_t *kernels, const char *program)
+{
+    for (size_t i = 0; i < json_array_size(kernels); i++) {
+        if (strcmp(dp_json_string(json_array_get(kernels, i), "program", ""), program) == 0) {
+            return json_array_get(kernels, i);
+        }
+    }
+    return NULL;
+}
+
+static void compare_kernels(json_t *rows, const json_t *before, const json_t *after)
+{
+    for (size_t i = 0; i < json_array_size(before); i++) {
+        const json_t *left = json_array_get(before, i);
+        const char *program = dp_json_string(left, "program", "");
+        const json_t *right = kernels_of(after, program);
+        const bool text =
+            right && !json_equal(json_object_get(left, "source"), json_object_get(right, "source"));
+        json_t *extra = json_pack("{s[s]}", "families", program);
+        if (right) {
+            compare_member(rows, "kernels", program, text ? "source" : "image", left, right, extra);
+        }
+        json_decref(extra);
+    }
+}
+
 /* "cuBLAS 12.4.5 -> 12.6.1"; of long lists of words, only those that one side alone has. Owned. */
 static char *words_of(const json_t *difference)
 {
@@ -270,6 +298,10 @@ json_t *dp_diff_environment(const json_t *before, const json_t *after)
     compare_objects(rows, "variable", NULL, json_object_get(before, "variables"),
                     json_object_get(after, "variables"));
     compare_host(rows, json_object_get(before, "host"), json_object_get(after, "host"));
+    compare_kernels(rows, json_object_get(before, "own_kernels"), json_object_get(after, "own_kernels"));
+    compare_member(rows, "floats", "floating-point control", "changes",
+                   json_object_get(before, "float_environment"), json_object_get(after, "float_environment"),
+                   NULL);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         char *words = words_of(json_array_get(rows, i));
         json_object_set_new(json_array_get(rows, i), "words", json_string(words));
@@ -296,12 +328,15 @@ static bool host_decides(const char *member)
 bool dp_difference_reaches(const json_t *difference, const char *backend, const char *family)
 {
     const char *kind = dp_json_string(difference, "kind", "");
-    if (strcmp(kind, "library") == 0) {
+    if (strcmp(kind, "library") == 0 || strcmp(kind, "kernels") == 0) {
         const json_t *families = json_object_get(difference, "families");
         return json_array_size(families) == 0 || dp_json_array_has(families, family);
     }
     if (strcmp(kind, "device") == 0) {
         return strcmp(backend, "cpu") != 0 && strcmp(backend, "python") != 0;
+    }
+    if (strcmp(kind, "floats") == 0) {
+        return strcmp(backend, "cuda") != 0;
     }
     if (strcmp(kind, "host") == 0) {
         return strcmp(backend, "cuda") != 0 && host_decides(dp_json_string(difference, "member", ""));

@@ -208,6 +208,17 @@ static void test_causes(void **state)
     assert_string_equal(cause(diff),
                         "nothing in the environment explains it"); /* no device computes for a CPU case */
     json_decref(diff);
+    diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER,
+                          "{'own_kernels':[{'program':'cpu/gemm','source':'a','image':'x'}]}"),
+                   report(REPEATS(SHA_B) "," KEPT, NEVER,
+                          "{'own_kernels':[{'program':'cpu/gemm','source':'b','image':'y'}]}"));
+    assert_string_equal(cause(diff), "cpu/gemm source a \xe2\x86\x92 b");
+    json_decref(diff);
+    diff = compare(
+        report(REPEATS(SHA_A) "," KEPT, NEVER, "{'float_environment':{'changes':[]}}"),
+        report(REPEATS(SHA_B) "," KEPT, NEVER, "{'float_environment':{'changes':[{'program':'cpu/gemm'}]}}"));
+    assert_non_null(strstr(cause(diff), "floating-point control changes"));
+    json_decref(diff);
     diff = compare(report(REPEATS(SHA_A) "," KEPT, NEVER, "{'variables':{}}"),
                    report(REPEATS(SHA_A) "," KEPT, NEVER, "{'variables':{'OMP_NUM_THREADS':'4'}}"));
     assert_true(dp_diff_agrees(diff)); /* the environment alone is no change */
