@@ -69,6 +69,7 @@ ATOMIC_KERNEL(min_s32, i32, atomic_min_i32)
 SILENT_KERNEL(red_f32, float, reduce_add_f32)
 SILENT_KERNEL(red_f64, double, reduce_add_f64)
 SILENT_KERNEL(red_s32, i32, reduce_add_i32)
+SILENT_KERNEL(red_s64, u64, reduce_add_u64)
 
 /* Two neighbouring rows at once, as one word; rows is even. */
 #define PAIR_KERNEL(name, update)                                                                            \
@@ -86,6 +87,20 @@ SILENT_KERNEL(red_s32, i32, reduce_add_i32)
     }
 PAIR_KERNEL(add_f16x2, atomic_add_f16x2)
 PAIR_KERNEL(add_bf16x2, atomic_add_bf16x2)
+
+#define SILENT_PAIR_KERNEL(name, update)                                                                     \
+    KERNEL(name, struct atomics_args)                                                                        \
+    {                                                                                                        \
+        const u16 *values = (const u16 *)args.values;                                                        \
+        FOR_EACH(i, args.rows / 2 * args.n)                                                                  \
+        {                                                                                                    \
+            const i64 pair = i % (args.rows / 2), j = i / (args.rows / 2);                                   \
+            const u32 low = values[2 * pair * args.n + j], high = values[(2 * pair + 1) * args.n + j];       \
+            update((u32 *)args.result + pair, low | high << 16);                                             \
+        }                                                                                                    \
+    }
+SILENT_PAIR_KERNEL(red_f16x2, reduce_add_f16x2)
+SILENT_PAIR_KERNEL(red_bf16x2, reduce_add_bf16x2)
 
 /* The loop that hardware without the instruction runs: read, compute, swap if nobody came between. */
 HELPER void swap_add_f32(float *p, float v)

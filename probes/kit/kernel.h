@@ -123,9 +123,22 @@ HELPER void reduce_add_i32(i32 *p, i32 v)
     asm volatile("red.global.add.u32 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
 }
 
+HELPER void reduce_add_u64(u64 *p, u64 v)
+{
+    asm volatile("red.global.add.u64 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
+
 HELPER void reduce_add_f64(double *p, double v)
 {
     asm volatile("red.global.add.f64 [%0], %1;" : : "l"(__cvta_generic_to_global(p)), "d"(v) : "memory");
+}
+
+HELPER void reduce_add_f16x2(u32 *p, u32 v)
+{
+    asm volatile("red.global.add.noftz.f16x2 [%0], %1;"
+                 :
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
 }
 
 #elif defined(KIT_TWIN)
@@ -259,9 +272,19 @@ HELPER void reduce_add_i32(i32 *p, i32 v)
     atomic_add_i32(p, v);
 }
 
+HELPER void reduce_add_u64(u64 *p, u64 v)
+{
+    atomic_add_u64(p, v);
+}
+
 HELPER void reduce_add_f64(double *p, double v)
 {
     atomic_add_f64(p, v);
+}
+
+HELPER void reduce_add_f16x2(u32 *p, u32 v)
+{
+    atomic_add_f16x2(p, v);
 }
 #endif
 
@@ -310,6 +333,18 @@ HELPER u32 atomic_add_bf16x2(u32 *p, u32 v)
         seen = atomic_cas_u32(p, before, low | high << 16);
     } while (seen != before);
     return before;
+#endif
+}
+
+HELPER void reduce_add_bf16x2(u32 *p, u32 v)
+{
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 900
+    asm volatile("red.global.add.noftz.bf16x2 [%0], %1;"
+                 :
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+#else
+    atomic_add_bf16x2(p, v);
 #endif
 }
 
