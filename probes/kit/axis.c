@@ -106,6 +106,17 @@ static int concurrency(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+static int align(const char *setting, struct kit_setting *ret)
+{
+    const char *end;
+    const int64_t bytes = number(setting, 1, KIT_MAX_OFFSET, &end);
+    if (bytes < 0 || *end) {
+        return kit_skip("unsupported", "align '%s' is not within 1 and %d", setting, KIT_MAX_OFFSET);
+    }
+    ret->offset = (int)bytes;
+    return KIT_OK;
+}
+
 /* The suite started this process for the device; that it is the one is checked. */
 static int device(const char *setting, struct kit_setting *ret)
 {
@@ -122,9 +133,9 @@ static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing}, {"fresh", nothing},           {"poison", poison},
-    {"busy", busy},      {"concurrency", concurrency}, {"threads", threads},
-    {"batch", batch},    {"algorithm", algorithm},     {"device", device},
+    {"repeat", nothing},          {"fresh", nothing},   {"poison", poison}, {"busy", busy},
+    {"concurrency", concurrency}, {"threads", threads}, {"batch", batch},   {"align", align},
+    {"algorithm", algorithm},     {"device", device},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

@@ -99,7 +99,7 @@ static bool offers_choices(const struct kit_program *program)
 
 static json_t *hello(const struct kit_program *program, const struct kit_session *session)
 {
-    json_t *const axes = json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "batch");
+    json_t *const axes = json_pack("[s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align");
     if (session->initial_threads > 0) {
         json_array_append_new(axes, json_string("threads"));
     }

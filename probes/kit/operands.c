@@ -60,10 +60,11 @@ int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepar
     return (int64_t)need;
 }
 
-static int block_alloc(const struct kit_backend *backend, struct kit_block *block, size_t bytes, size_t align)
+static int block_alloc(const struct kit_backend *backend, struct kit_block *block, size_t bytes, size_t align,
+                       size_t offset)
 {
     const struct kit_pattern guard = KIT_PATTERN_BYTE(GUARD_BYTE);
-    const size_t front = align > GUARD_BYTES ? align : GUARD_BYTES;
+    const size_t front = (align > GUARD_BYTES ? align : GUARD_BYTES) + offset;
     block->base = backend->alloc(front + bytes + GUARD_BYTES, align);
     if (!block->base) {
         return kit_skip("memory", "cannot allocate %zu bytes for an operand", bytes);
@@ -80,14 +81,15 @@ static int alloc_one(struct kit_operands *operands, int index)
 {
     const struct kit_backend *backend = operands->backend;
     const struct kit_operand *operand = &operands->shape.operand[index];
-    const size_t bytes = operands->bytes[index];
+    const size_t bytes = operands->bytes[index], element = kit_dtype_size(operand->dtype);
+    const size_t offset = (operands->offset + element - 1) / element * element;
     for (int lane = 0; lane < operands->lanes; lane++) {
         struct kit_block *const work = &operands->lane[lane].work[index];
         if (lane > 0 && !kit_is_output(operand)) {
             work->data = operands->lane[0].work[index].data; /* shared, so it has no base */
             continue;
         }
-        const int rc = block_alloc(backend, work, bytes, operand->align ? operand->align : 64);
+        const int rc = block_alloc(backend, work, bytes, operand->align ? operand->align : 64, offset);
         if (rc) {
             return rc;
         }
@@ -120,19 +122,21 @@ static int alloc_scratch(struct kit_operands *operands, const struct kit_prepare
     int rc = KIT_OK;
     for (int lane = 0; lane < operands->lanes && prepared->workspace_bytes && !rc; lane++) {
         rc = block_alloc(operands->backend, &operands->lane[lane].workspace, prepared->workspace_bytes,
-                         WORKSPACE_ALIGN);
+                         WORKSPACE_ALIGN, 0);
     }
     return rc;
 }
 
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
-                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes)
+                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes,
+                       size_t offset)
 {
     memset(operands, 0, sizeof(*operands));
     operands->backend = backend;
     operands->op = op;
     operands->shape = *shape;
     operands->lanes = lanes;
+    operands->offset = offset;
     const int64_t need = kit_operands_need(shape, prepared, lanes) + RESERVE;
     if (need > backend->available()) { /* how much there is moves, and the text stands in the report's body */
         return kit_skip("memory", "needs %lld MiB of memory, more than is left", (long long)(need >> 20));

@@ -28,7 +28,8 @@ struct kit_operands {
     struct kit_shape shape;
     size_t bytes[KIT_MAX_OPERANDS]; /* native */
     struct kit_lane lane[KIT_MAX_LANES];
-    int lanes;                        /* 1 unless several runs are made at once */
+    int lanes;     /* 1 unless several runs are made at once */
+    size_t offset; /* of operands beside their alignment; a multiple of its element for each */
     void *pristine[KIT_MAX_OPERANDS]; /* native content of in and inout operands before a run */
     void *first[KIT_MAX_OPERANDS];    /* native content of out and inout after the first run */
     void *logical[KIT_MAX_OPERANDS];  /* host, dense, of in and inout operands */
@@ -41,7 +42,8 @@ struct kit_operands {
 int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes);
 /* KIT_SKIPPED with reason memory when there is not enough. On failure nothing is kept. */
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
-                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes);
+                       const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes,
+                       size_t offset);
 void kit_operands_free(struct kit_operands *operands);
 
 /* Brings the logical inputs into native layout and into the work buffers. */

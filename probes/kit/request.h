@@ -11,6 +11,8 @@
 
 enum kit_arithmetic { KIT_DIRECT, KIT_TRANSFORM, KIT_REDUCED, KIT_NONE };
 
+#define KIT_MAX_OFFSET 4096 /* of axis align */
+
 /* What a setting changes; the base setting changes nothing. */
 struct kit_setting {
     int threads;                /* 0: the program's own */
@@ -19,6 +21,7 @@ struct kit_setting {
     int algorithm;              /* 0: as the case says; i + 1: the i-th of the op's choices */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
     enum kit_busy busy;
+    int offset; /* bytes by which operands begin beside their alignment */
     int lanes;  /* runs at once; 0: one after the other */
     int device; /* 0: the one that is open; i + 1: it must be device i */
 };

@@ -175,7 +175,7 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
     rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;
     rc = rc ? rc
             : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
-                                 &session->prepared, lanes);
+                                 &session->prepared, lanes, (size_t)request->setting.offset);
     return rc ? rc : kit_prove_compare(&session->operands);
 }
 
@@ -190,8 +190,8 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
         return rc;
     }
     char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
-    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
-                                request->setting.perturb, request->setting.lanes);
+    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
+                                request->setting.perturb, request->setting.lanes, request->setting.offset);
     free(text);
     if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
         free(key);
@@ -239,7 +239,7 @@ static bool is_base(const struct kit_setting *setting)
 {
     static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
     return !setting->threads && !setting->batch && !setting->perturb && setting->busy == KIT_IDLE &&
-           !setting->lanes && setting->pattern.size == base.size &&
+           !setting->lanes && !setting->offset && setting->pattern.size == base.size &&
            setting->pattern.bytes[0] == base.bytes[0];
 }
 

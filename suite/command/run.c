@@ -70,8 +70,8 @@ static int parse_options(struct run_options *o, int argc, char **argv, bool *ret
                .choices = "quick|default|deep"),
         OPTION(LIST, 'a', "axis", "AXIS", &o->axes,
                "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
-               "algorithm, "
-               "device, or a product such as threads*repeat; repeatable, or several with commas"),
+               "align, "
+               "algorithm, device, or a product such as threads*repeat; repeatable, or several with commas"),
         OPTION(INT, 'r', "runs", "N", &o->runs, "runs per seed instead of the level's", .low = 2,
                .high = 1000000),
         OPTION(INT, 'f', "fresh", "N", &o->fresh, "fresh processes instead of the level's", .low = 0,

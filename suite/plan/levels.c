@@ -21,6 +21,8 @@ static const char *const threads_all[] = {"1", "2", "4", "8", NULL};
 static const char *const batch_quick[] = {"1/0", "16/15", NULL};
 static const char *const batch_all[] = {"1/0",   "2/1",   "4/0",  "8/7",   "16/0",
                                         "16/15", "32/13", "64/0", "64/63", NULL};
+static const char *const align_quick[] = {"4", NULL};
+static const char *const align_all[] = {"4", "16", "64", NULL};
 static const char *const once[] = {"", NULL};
 
 static const struct dp_level levels[] = {
@@ -34,7 +36,8 @@ static const struct dp_level levels[] = {
      .busy = busy_quick,
      .concurrency = concurrency_quick,
      .threads = threads_quick,
-     .batch = batch_quick},
+     .batch = batch_quick,
+     .align = align_quick},
     {.name = "default",
      .seeds = 8,
      .runs = 25,
@@ -45,6 +48,7 @@ static const struct dp_level levels[] = {
      .concurrency = concurrency_all,
      .threads = threads_all,
      .batch = batch_all,
+     .align = align_all,
      .devices = true},
     {.name = "deep",
      .seeds = 32,
@@ -56,6 +60,7 @@ static const struct dp_level levels[] = {
      .concurrency = concurrency_all,
      .threads = threads_all,
      .batch = batch_all,
+     .align = align_all,
      .products = true,
      .devices = true},
 };
@@ -70,6 +75,7 @@ static const struct dp_axis axes[] = {
     {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backend = "cuda", .at_once = true},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
+    {.name = "align", .extent = DP_EXTENT_INVARIANT, .needs = "align"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
     {.name = "device", .extent = DP_EXTENT_DEVICE, .backend = "cuda"},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
@@ -79,7 +85,7 @@ static const struct dp_axis axes[] = {
 };
 
 /* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"align", "isa"};
+static const char *const not_available[] = {"isa"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)
@@ -249,6 +255,8 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
         list = level->threads;
     } else if (strncmp(axis->name, "batch", 5) == 0) {
         list = level->batch;
+    } else if (strcmp(axis->name, "align") == 0) {
+        list = level->align;
     }
     return copy_settings(list, ret_settings);
 }

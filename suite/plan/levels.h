@@ -32,7 +32,8 @@ struct dp_level {
     int64_t case_limit_ns; /* what one case may cost before its seeds and runs are cut */
     int side_runs;         /* of the sets `unit` and `exact`; 0: as many as the case's runs */
     /* settings, each list ended by NULL */
-    const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch;
+    const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch,
+                                                                                       *const *align;
     bool products; /* takes the product axes by itself */
     bool devices;  /* and axis device */
 };

@@ -199,6 +199,15 @@ class Rows(Emulated):
         self.assertEqual(self.algorithms("cuda/gemm/sgemm-nt-128x96x777"), ["algorithm"])  # split by the workspace
         self.assertEqual(self.algorithms("cuda/gemm/dgemm-nn-16x16x16"), [])  # too short to be split
 
+    def test_alignment(self):
+        """Other bits at another address are sensitivity; none are seen where the library looks at no address."""
+        case = "cuda/gemm/sgemm-nt-128x96x777"
+        for injection, axes in (("", []), ("align=cublasSgemm_v2", ["align"])):
+            report = self.run_cases([case], 0, injection, axis="align")
+            self.assertEqual(self.rows(report), {case: KEPT})
+            self.assertEqual(report["body"]["results"][0]["sensitive_to"], axes)
+            self.assertNotIn("align", report["body"]["results"][0]["not_measured"])
+
     def test_one_order_makes_the_run_insensitive(self):
         vary = ("float-atomics", "split-k-float-atomics", "split-k-half-atomics", "split-k-half2-atomics")
         cases = ["cuda/atomics/atom-s32-16x4096", "cuda/atomics/atom-f32-16x4096",

@@ -50,7 +50,7 @@ static const struct {
     {"cpu/gemm/middle", GEMM, "\"cost\":3000"},
     {"cpu/reduce/a", GEMM, "\"cost\":20"},
     {"cpu/reduce/b", GEMM, "\"cost\":30"},
-    {"python/sum/unknown", PYTHON, "\"choice\":\"pairwise\""},
+    {"python/sum/unknown", PYTHON, "\"choice\":\"pairwise\",\"align\":true"},
 };
 
 static int setup(void **state)
@@ -183,11 +183,13 @@ static void test_levels(void **state)
         check_given(given(&plan, "cpu/reduce/a", "batch", NULL), 0, 0, 0); /* it names no batch parameter */
         check_given(given(&plan, id, "algorithm", NULL), 2 * 3, 2, 2);
         check_given(given(&plan, "cpu/reduce/a", "algorithm", NULL), 0, 0, 0); /* it offers no choices */
+        check_given(given(&plan, "python/sum/unknown", "align", NULL), 2 * (i == 0 ? 1 : 3), 2, 2);
+        check_given(given(&plan, "cpu/reduce/a", "align", NULL), 0, 0, 0); /* it does not say that it may */
         const bool deep = strcmp(levels[i].level, "deep") == 0;
         check_given(given(&plan, id, "threads*repeat", NULL), deep ? 4 * 32 : 0, deep ? 32 : 0, 200);
         check_given(given(&plan, id, "threads*batch", NULL), deep ? 2 * 36 : 0, deep ? 2 : 0, 2);
         check_given(given(&plan, id, "batch*repeat", NULL), 0, 0, 0);
-        assert_int_equal(plan.axis_count, deep ? 8 : 6);
+        assert_int_equal(plan.axis_count, deep ? 9 : 7);
         dp_plan_free(&plan);
     }
 }
@@ -339,13 +341,13 @@ static void test_axis_errors(void **state)
         const char *axis, *text;
     } bad[] = {
         {"thread", "unknown axis 'thread', did you mean 'threads'?"},
-        {"align", "axis 'align' is not available in this version"},
+        {"isa", "axis 'isa' is not available in this version"},
         {"poison*threads", "the product 'poison*threads' is not available in this version"},
         {"threads*threads", "the product 'threads*threads' is not available in this version"},
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
         {"zzzzzzzzzz",
          "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, concurrency, threads, batch, "
-         "algorithm, device, threads*repeat, batch*repeat, threads*batch"},
+         "align, algorithm, device, threads*repeat, batch*repeat, threads*batch"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *axes[] = {bad[i].axis};

@@ -46,6 +46,9 @@ static void guards_see_every_stray_write(void **state)
         {{.mode = "touch-outside"}, "intact"}, /* everything is written: nothing is outside */
         {{.mode = "good", .axis = "poison", .setting = "nan", .pad = 3}, "intact"},
         {{.mode = "touch-padding", .axis = "poison", .setting = "nan", .pad = 3}, "broken"},
+        {{.mode = "good", .axis = "align", .setting = "4"}, "intact"},
+        {{.mode = "underrun", .axis = "align", .setting = "4"}, "broken"},
+        {{.mode = "overrun", .axis = "align", .setting = "64"}, "broken"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_guard(&rows[i].ask, rows[i].guard);
@@ -288,6 +291,27 @@ static void strides_are_followed(void **state)
     assert_memory_equal(logical, back, sizeof(logical));
 }
 
+/* Beside its alignment, but never in the middle of an element. */
+static void offset_moves_each_operand(void **state)
+{
+    const struct kit_operand vector = {
+        .name = "c", .role = KIT_OUT, .ndim = 1, .shape = {4}, .batch_dim = -1};
+    struct kit_shape shape = {.count = 2, .operand = {vector, vector}};
+    const struct kit_prepared prepared = {.workspace_bytes = 64};
+    struct kit_operands operands;
+    struct kit_buffers buffers;
+    shape.operand[1].dtype = KIT_F64;
+    for (size_t offset = 0; offset <= 4; offset += 4) {
+        assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, offset), KIT_OK);
+        kit_operands_buffers(&operands, 0, &buffers);
+        assert_int_equal((uintptr_t)buffers.data[0] % 64, offset);
+        assert_int_equal((uintptr_t)buffers.data[1] % 64, 2 * offset);
+        assert_int_equal((uintptr_t)buffers.workspace % 64, 0);
+        assert_int_equal(kit_operands_intact(&operands), 1);
+        kit_operands_free(&operands);
+    }
+}
+
 /* The text stands in the report's body: it says what is needed, not what happens to be left. */
 static void memory_that_is_short_is_told_the_same_each_time(void **state)
 {
@@ -295,7 +319,7 @@ static void memory_that_is_short_is_told_the_same_each_time(void **state)
         .count = 1, .operand = {{.name = "c", .role = KIT_OUT, .ndim = 1, .shape = {4}, .batch_dim = -1}}};
     const struct kit_prepared prepared = {.workspace_bytes = (size_t)1 << 50};
     struct kit_operands operands;
-    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1), KIT_SKIPPED);
+    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, 0), KIT_SKIPPED);
     assert_string_equal(kit_outcome()->text, "needs 1073741952 MiB of memory, more than is left");
 }
 
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test(refusals_and_failures_say_why),
         cmocka_unit_test(bad_descriptions_are_refused),
         cmocka_unit_test(strides_are_followed),
+        cmocka_unit_test(offset_moves_each_operand),
         cmocka_unit_test(memory_that_is_short_is_told_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,8 @@ static void bad_settings_are_refused(void **state)
         {"threads", "4x"},
         {"threads", "99999999999999999999"},
         {"threads", "4*2"},
+        {"align", "0"},
+        {"align", "4097"},
         {"algorithm", ""},
         {"algorithm", "-1"},
         {"algorithm", "1/2"},

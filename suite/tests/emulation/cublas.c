@@ -235,6 +235,9 @@ static cublasStatus_t run_product(const struct product *p)
         emulate_variant_order(order.place, order.pieces, variant);
     }
     order_for_space(p->name, p->handle, &order);
+    if ((uintptr_t)p->a % 16 && emulate_for("align", p->name)) {
+        emulate_variant_order(order.place, order.pieces, 1);
+    }
     emulate_launched_by_library(p->name);
     emulate_gather(p->a_type, p->a, p->lda, !p->trans_a, p->m, p->k, is_tf32(p), a);
     emulate_gather(p->b_type, p->b, p->ldb, p->trans_b, p->n, p->k, is_tf32(p), b);

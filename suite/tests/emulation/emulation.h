@@ -16,6 +16,7 @@
  *   select=NAME               such a function takes another kernel and order in each process
  *   streams=NAME              such a function gets less workspace on a stream beside others of its handle
  *   cupti=N                   cuptiSubscribe fails with this status
+ *   align=NAME                such a function sums otherwise where its first operand is not 16-byte aligned
  *   atomics=yes|no            functions that may use atomics do so where allowed (default) or not
  *   odd=N                     workspaces of cuDNN are so many bytes larger
  *   listed=N                  what the lists of cuDNN call the math type
