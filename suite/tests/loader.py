@@ -3,6 +3,8 @@
 
 import ctypes
 import pathlib
+import subprocess
+import sys
 
 
 def real_file(*names):
@@ -20,3 +22,9 @@ def real_file(*names):
 
 def nvrtc():
     return real_file("libnvrtc.so.13", "libnvrtc.so.12")
+
+
+def has_driver():
+    """Of this machine, whatever folders the tests add to the loader's."""
+    return subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"], env={},
+                          capture_output=True, check=False).returncode == 0
