@@ -21,16 +21,16 @@ struct format {
 };
 
 static const struct format formats[KIT_DTYPE_MAX] = {
-    [KIT_F32] = {"f32", 4, true, true, 23, 127},
-    [KIT_F64] = {"f64", 8, true, true, 52, 1023},
-    [KIT_F16] = {"f16", 2, true, true, 10, 15},
-    [KIT_BF16] = {"bf16", 2, true, true, 7, 127},
-    [KIT_F8E4M3] = {"f8e4m3", 1, true, true, 3, 7, .finite = true},
-    [KIT_F8E5M2] = {"f8e5m2", 1, true, true, 2, 15},
-    [KIT_S8] = {"s8", 1, false, true, 0, 0},
-    [KIT_U8] = {"u8", 1, false, false, 0, 0},
-    [KIT_S32] = {"s32", 4, false, true, 0, 0},
-    [KIT_S64] = {"s64", 8, false, true, 0, 0},
+    [KIT_F32] = {"f32", 4, true, true, 23, 127, false},
+    [KIT_F64] = {"f64", 8, true, true, 52, 1023, false},
+    [KIT_F16] = {"f16", 2, true, true, 10, 15, false},
+    [KIT_BF16] = {"bf16", 2, true, true, 7, 127, false},
+    [KIT_F8E4M3] = {"f8e4m3", 1, true, true, 3, 7, true},
+    [KIT_F8E5M2] = {"f8e5m2", 1, true, true, 2, 15, false},
+    [KIT_S8] = {"s8", 1, false, true, 0, 0, false},
+    [KIT_U8] = {"u8", 1, false, false, 0, 0, false},
+    [KIT_S32] = {"s32", 4, false, true, 0, 0, false},
+    [KIT_S64] = {"s64", 8, false, true, 0, 0, false},
 };
 
 size_t kit_dtype_size(enum kit_dtype dtype)

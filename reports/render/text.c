@@ -157,7 +157,9 @@ static void put_machine(const struct dp_sheet *sheet)
         const size_t equal = equal_devices(devices, i);
         if (equal > 0) {
             dp_words_join(&line, ", ", dp_json_string(json_array_get(devices, i), "name", "a device"));
-            dp_text_printf(&line, equal > 1 ? " (%zu of them)" : "", equal);
+            if (equal > 1) {
+                dp_text_printf(&line, " (%zu of them)", equal);
+            }
         }
     }
     put_labelled(sheet, "on", line.data);
