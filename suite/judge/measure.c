@@ -188,10 +188,24 @@ static json_t *measure_settings(const struct dp_view *view, const char *axis)
                      json_boolean(moved.observed > 0 && moved.comparable == 0));
 }
 
+/* Whether nothing ran, for one reason: the result has it, and no setting has more to say. */
+static bool skipped_as_one(const struct dp_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i], *first = view->facts[0];
+        if (fact->kind != DP_FACT_SKIP || strcmp(fact->reason, first->reason) != 0 ||
+            strcmp(fact->text, first->text) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static json_t *measure_axes(const struct dp_view *view)
 {
     json_t *axes = json_object();
-    for (size_t i = 0; i < view->count; i++) {
+    const size_t count = skipped_as_one(view) ? 0 : view->count;
+    for (size_t i = 0; i < count; i++) {
         const char *axis = view->facts[i]->request->axis;
         if (view->facts[i]->request->retest > 0 || json_object_get(axes, axis)) {
             continue;

@@ -236,6 +236,24 @@ static void test_threads(void **state)
     lab_free(lab);
 }
 
+/* What skips a case as a whole is said once, in its result; what skips settings, at each of them. */
+static void test_skipped_as_one(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, "");
+    lab_ask(lab, item, "repeat", "", 0, "wide", 8, lab_skip("not_built", "no header"));
+    const size_t four = lab_ask(lab, item, "threads", "4", 0, "wide", 2, lab_skip("not_built", "no header"));
+    expect(lab, 0, "skipped", "");
+    const json_t *entry = lab_find(lab->judged.measurements, "case", ID);
+    assert_int_equal(json_object_size(json_object_get(entry, "axes")), 0);
+    assert_string_equal(dp_json_string(lab_result(lab, ID), "text", ""), "no header");
+    lab_set(lab, four, lab_skip("unsupported", "only 2 threads"));
+    expect(lab, 0, "skipped", "");
+    entry = lab_find(lab->judged.measurements, "case", ID);
+    assert_non_null(json_object_get(json_object_get(entry, "axes"), "threads"));
+    lab_free(lab);
+}
+
 static void test_repeat_fails_only_at_a_setting(void **state)
 {
     struct lab *lab = lab_new();
@@ -693,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_fresh_compares_with_the_first_run),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_skipped_as_one),
         cmocka_unit_test(test_repeat_fails_only_at_a_setting),
         cmocka_unit_test(test_confounded),
         cmocka_unit_test(test_invariant),
