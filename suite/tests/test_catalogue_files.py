@@ -205,8 +205,10 @@ class List(unittest.TestCase):
                  for line in run("list").stdout.splitlines()}
         case = "cuda/gemm/sgemm-tf32-nn-32x64x16384-tf32-override-0"
         self.assertEqual(rows[case], {"NVIDIA_TF32_OVERRIDE": "0"})
+        self.assertEqual(rows["cuda/blas/sdot-200000-streams"], {"CUBLAS_WORKSPACE_CONFIG": None})
         for name, variables in rows.items():
-            words = " ".join(f"{key}={value}" for key, value in sorted((variables or {}).items()))
+            words = " ".join(f"{key} unset" if value is None else f"{key}={value}"
+                             for key, value in sorted((variables or {}).items()))
             self.assertEqual(shown[name], words, name)
 
     def test_text_has_the_same_cases(self):
