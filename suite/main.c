@@ -11,44 +11,29 @@
 #include "suite/command/command.h"
 #include "suite/command/streams.h"
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-};
-
-static const struct command commands[] = {
-    {"diff", cmd_diff, "compare two reports: what changed, and what may explain it"},
-    {"doctor", cmd_doctor, "say what can run here and which library files would be measured"},
-    {"list", cmd_list, "list the cases of the catalogue with what is guaranteed for each"},
-    {"run", cmd_run, "run cases, print what varies, write the report"},
-    {"show", cmd_show, "print a report"},
-    {"validate", cmd_validate, "check report and catalogue files strictly"},
-};
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
-
 static void print_help(FILE *out)
 {
     fputs("usage: detprobe COMMAND [OPTION...]\n\n"
           "Which numerical operations return the same bits every time on this stack, and which do not.\n\n",
           out);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < dp_command_count; i++) {
+        fprintf(out, "  %-10s %s\n", dp_commands[i]->name, dp_commands[i]->summary);
     }
     fputs("\n'detprobe COMMAND --help' describes the options of a command.\n", out);
 }
 
 static int unknown_command(const char *name)
 {
-    const char *names[COMMAND_COUNT];
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        names[i] = commands[i].name;
+    const char **names = dp_alloc(dp_command_count, sizeof(*names));
+    for (size_t i = 0; i < dp_command_count; i++) {
+        names[i] = dp_commands[i]->name;
     }
-    const char *near = dp_suggest(name, names, COMMAND_COUNT);
+    const char *near = dp_suggest(name, names, dp_command_count);
     char *shown = dp_printable(name, strlen(name));
     fprintf(stderr, "detprobe: unknown command '%s'", shown);
     fprintf(stderr, near ? ", did you mean '%s'?\n" : ", see 'detprobe --help'\n", near);
     free(shown);
+    free(names);
     return DP_EXIT_USAGE;
 }
 
@@ -67,9 +52,9 @@ static int dispatch(int argc, char **argv)
         puts("detprobe " DP_VERSION);
         return DP_EXIT_OK;
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; i < dp_command_count; i++) {
+        if (strcmp(name, dp_commands[i]->name) == 0) {
+            return dp_commands[i]->run(argc - 1, argv + 1);
         }
     }
     return unknown_command(name);

@@ -6,27 +6,14 @@
 #include <string.h>
 
 #include "reports/diff/render.h"
+#include "reports/render/words.h"
 #include "suite/base/json.h"
 
 #define MOST 200 /* rows of the table: services cut longer comments */
 
-/* Everything that could be markup, a link or a cell's end, as a character reference. */
-static void put_escaped(struct dp_text *out, const char *string)
-{
-    char *shown = dp_printable(string, strlen(string));
-    for (const char *c = shown; *c; c++) {
-        if (strchr("\\`*_{}[]()<>#+!|&~@:", *c)) {
-            dp_text_printf(out, "&#%d;", *c);
-        } else {
-            dp_text_add(out, c, 1);
-        }
-    }
-    free(shown);
-}
-
 static void put_owned(struct dp_text *out, char *string)
 {
-    put_escaped(out, string);
+    dp_words_markdown(out, string);
     free(string);
 }
 
@@ -35,7 +22,7 @@ static void add_causes(const json_t *causes, struct dp_text *out)
     for (size_t i = 0; i < json_array_size(causes); i++) {
         const json_t *cause = json_array_get(causes, i);
         dp_text_put(out, "- ");
-        put_escaped(out, dp_json_string(cause, "cause", ""));
+        dp_words_markdown(out, dp_json_string(cause, "cause", ""));
         dp_text_put(out, " — ");
         put_owned(out, dp_diff_counts(json_object_get(cause, "kinds")));
         dp_text_put(out, "\n");
@@ -52,9 +39,9 @@ static void add_changes(const json_t *changes, struct dp_text *out)
     for (size_t i = 0; i < count && i < MOST; i++) {
         const json_t *change = json_array_get(changes, i);
         dp_text_put(out, "| ");
-        put_escaped(out, dp_json_string(change, "case", ""));
+        dp_words_markdown(out, dp_json_string(change, "case", ""));
         dp_text_put(out, " | ");
-        put_escaped(out, dp_json_string(change, "kind", ""));
+        dp_words_markdown(out, dp_json_string(change, "kind", ""));
         dp_text_put(out, " | ");
         put_owned(out, dp_diff_detail(change));
         dp_text_put(out, " |\n");
@@ -70,13 +57,13 @@ static void add_environment(const json_t *rows, struct dp_text *out)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         dp_text_put(out, "| ");
-        put_escaped(out, dp_json_string(row, "subject", ""));
+        dp_words_markdown(out, dp_json_string(row, "subject", ""));
         dp_text_put(out, " ");
-        put_escaped(out, dp_json_string(row, "member", ""));
+        dp_words_markdown(out, dp_json_string(row, "member", ""));
         dp_text_put(out, " | ");
-        put_escaped(out, dp_json_string(row, "before", "none"));
+        dp_words_markdown(out, dp_json_string(row, "before", "none"));
         dp_text_put(out, " | ");
-        put_escaped(out, dp_json_string(row, "after", "none"));
+        dp_words_markdown(out, dp_json_string(row, "after", "none"));
         dp_text_put(out, " |\n");
     }
 }
@@ -87,9 +74,9 @@ void dp_diff_markdown(const json_t *diff, const struct dp_render_options *option
     dp_text_put(out, "**detprobe diff**: ");
     put_owned(out, dp_diff_sentence(diff));
     dp_text_put(out, "\n\n");
-    put_escaped(out, dp_json_string(json_array_get(sides, 0), "name", ""));
+    dp_words_markdown(out, dp_json_string(json_array_get(sides, 0), "name", ""));
     dp_text_put(out, " → ");
-    put_escaped(out, dp_json_string(json_array_get(sides, 1), "name", ""));
+    dp_words_markdown(out, dp_json_string(json_array_get(sides, 1), "name", ""));
     dp_text_put(out, "\n\n");
     add_causes(json_object_get(diff, "causes"), out);
     add_changes(json_object_get(diff, "changes"), out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of formats, and the words that they share.
+ * The words that the formats of a comparison share.
  */
 #include "reports/diff/render.h"
 
@@ -9,37 +9,6 @@
 
 #include "reports/render/words.h"
 #include "suite/base/json.h"
-
-static const struct dp_diff_renderer renderers[] = {
-    {"text", dp_diff_text},
-    {"json", dp_diff_json},
-    {"markdown", dp_diff_markdown},
-};
-#define COUNT (sizeof(renderers) / sizeof(renderers[0]))
-
-const struct dp_diff_renderer *dp_diff_renderer_find(const char *name)
-{
-    for (size_t i = 0; i < COUNT; i++) {
-        if (strcmp(renderers[i].name, name) == 0) {
-            return &renderers[i];
-        }
-    }
-    return NULL;
-}
-
-const char *dp_diff_renderer_names(void)
-{
-    return "text|json|markdown";
-}
-
-void dp_diff_json(const json_t *diff, const struct dp_render_options *options, struct dp_text *out)
-{
-    char *text = dp_json_pretty(diff);
-    dp_text_put(out, text);
-    free(text);
-}
-
-/* --- words --- */
 
 char *dp_diff_counts(const json_t *kinds)
 {

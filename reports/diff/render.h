@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Renderers of a comparison. A new format is one file and one row in render.c.
+ * The formats of a comparison, for the table of formats.
  */
 #ifndef DP_REPORTS_DIFF_RENDER_H
 #define DP_REPORTS_DIFF_RENDER_H
@@ -8,18 +8,8 @@
 #include "reports/diff/diff.h"
 #include "reports/render/render.h"
 
-struct dp_diff_renderer {
-    const char *name; /* --format NAME: "text", "json", "markdown" */
-    void (*render)(const json_t *diff, const struct dp_render_options *options, struct dp_text *out);
-};
-/* NULL for an unknown name. */
-const struct dp_diff_renderer *dp_diff_renderer_find(const char *name);
-/* "text|json|markdown", for the option table. */
-const char *dp_diff_renderer_names(void);
-
-void dp_diff_text(const json_t *diff, const struct dp_render_options *options, struct dp_text *out);
-void dp_diff_json(const json_t *diff, const struct dp_render_options *options, struct dp_text *out);
-void dp_diff_markdown(const json_t *diff, const struct dp_render_options *options, struct dp_text *out);
+dp_render_function dp_diff_text;
+dp_render_function dp_diff_markdown;
 
 /* What the formats of sentences share. The last line: "the results differ: 9 operations repeat with other
  * bits; 2 newly vary". Owned. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The formats: one function per file, named here for the table in render.c.
+ * The formats of a report, and those that serve every document: one function per file, named here for the
+ * table in render.c. What is a comparison's alone is in reports/diff.
  */
 #ifndef DP_RENDER_FORMATS_H
 #define DP_RENDER_FORMATS_H
 
 #include "reports/render/render.h"
 
-int dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out,
-                   struct dp_err *err);
-int dp_render_json(const json_t *report, const struct dp_render_options *options, struct dp_text *out,
-                   struct dp_err *err);
+dp_render_function dp_render_text;
+dp_render_function dp_render_json; /* any document */
 
 #endif

@@ -1,34 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of renderers: a new format is a row here.
+ * The table of formats: a new one is a row here.
  */
-#include <string.h>
-
-#include "reports/render/formats.h"
 #include "reports/render/render.h"
 
-static const struct dp_renderer renderers[] = {
-    {"text", dp_render_text},
-    {"json", dp_render_json},
+#include <string.h>
+
+#include "reports/diff/render.h"
+#include "reports/render/formats.h"
+
+struct format {
+    const char *name;
+    dp_render_function *render[DP_DOCUMENT_MAX]; /* NULL: this document has no such format */
 };
 
-const struct dp_renderer *dp_renderer_find(const char *name)
+static const struct format formats[] = {
+    {"text", {dp_render_text, dp_diff_text, NULL}},
+    {"json", {dp_render_json, dp_render_json, dp_render_json}},
+    {"markdown", {NULL, dp_diff_markdown, NULL}},
+};
+#define COUNT (sizeof(formats) / sizeof(formats[0]))
+
+static const struct format *find(enum dp_document document, const char *name)
 {
-    for (size_t i = 0; i < sizeof(renderers) / sizeof(renderers[0]); i++) {
-        if (strcmp(renderers[i].name, name) == 0) {
-            return &renderers[i];
+    for (size_t i = 0; i < COUNT; i++) {
+        if (formats[i].render[document] && strcmp(formats[i].name, name) == 0) {
+            return &formats[i];
         }
     }
     return NULL;
 }
 
-const char *dp_renderer_names(void)
+int dp_render(enum dp_document document, const char *format, const json_t *json,
+              const struct dp_render_options *options, struct dp_text *out, struct dp_err *err)
 {
-    static char names[256];
-    names[0] = '\0';
-    for (size_t i = 0; i < sizeof(renderers) / sizeof(renderers[0]); i++) {
-        strncat(names, i > 0 ? "|" : "", sizeof(names) - strlen(names) - 1);
-        strncat(names, renderers[i].name, sizeof(names) - strlen(names) - 1);
+    const struct format *found = find(document, format);
+    if (!found) {
+        return dp_err_set(err, DP_EXIT_USAGE, "unknown format '%.80s', expected %s", format,
+                          dp_format_names(document));
     }
-    return names;
+    found->render[document](json, options, out);
+    return out->truncated
+               ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot render as '%s': it is too long", format)
+               : 0;
+}
+
+const char *dp_format_names(enum dp_document document)
+{
+    static char names[DP_DOCUMENT_MAX][256];
+    char *of = names[document];
+    of[0] = '\0';
+    for (size_t i = 0; i < COUNT; i++) {
+        if (formats[i].render[document]) {
+            strncat(of, of[0] ? "|" : "", sizeof(names[0]) - strlen(of) - 1);
+            strncat(of, formats[i].name, sizeof(names[0]) - strlen(of) - 1);
+        }
+    }
+    return of;
+}
+
+const char *dp_format_names_report(void)
+{
+    return dp_format_names(DP_DOCUMENT_REPORT);
+}
+
+const char *dp_format_names_diff(void)
+{
+    return dp_format_names(DP_DOCUMENT_DIFF);
+}
+
+const char *dp_format_names_gate(void)
+{
+    return dp_format_names(DP_DOCUMENT_GATE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Renderers: each turns a report into one format. A new format is one file here and one row in render.c.
+ * Formats: each turns a document into bytes. A document is what a command makes: a report, a comparison, what
+ * a gate decided. A new format is one file, and one row in render.c.
  */
 #ifndef DP_REPORTS_RENDER_H
 #define DP_REPORTS_RENDER_H
@@ -12,22 +13,28 @@
 #include "suite/base/err.h"
 #include "suite/base/text.h"
 
+enum dp_document { DP_DOCUMENT_REPORT, DP_DOCUMENT_DIFF, DP_DOCUMENT_GATE, DP_DOCUMENT_MAX };
+
 struct dp_render_options {
-    bool colour;  /* words carry the meaning, colour only repeats it */
-    bool verbose; /* every case, not only families with findings and counts */
-    int columns;  /* width of the terminal, 0: 100 */
+    bool colour;        /* words carry the meaning, colour only repeats it */
+    bool verbose;       /* every case, not only families with findings and counts */
+    int columns;        /* width of the terminal, 0: 100 */
+    const char *source; /* name of the file that the document is about, for formats that point at one; NULL */
 };
 
-struct dp_renderer {
-    const char *name; /* --format NAME: "text", "json" */
-    int (*render)(const json_t *report, const struct dp_render_options *options, struct dp_text *out,
-                  struct dp_err *err);
-};
+/* Adds the whole of a document that its own checks let pass; its strings are hostile all the same. */
+typedef void dp_render_function(const json_t *document, const struct dp_render_options *options,
+                                struct dp_text *out);
 
-/* NULL for an unknown name. */
-const struct dp_renderer *dp_renderer_find(const char *name);
-/* "text|json", for the option table. */
-const char *dp_renderer_names(void);
+/* In the format of this name; code 64 where the document has no such format, 2 where the text is too long to
+ * hold. `out` is the caller's to free either way. */
+int dp_render(enum dp_document document, const char *format, const json_t *json,
+              const struct dp_render_options *options, struct dp_text *out, struct dp_err *err);
+/* "text|json|...": the formats of a document, for option tables. Static. */
+const char *dp_format_names(enum dp_document document);
+const char *dp_format_names_report(void);
+const char *dp_format_names_diff(void);
+const char *dp_format_names_gate(void);
 
 /* The last line of the text: "no guarantee broken; 31 operations vary, none of them promised otherwise".
  * Owned. */

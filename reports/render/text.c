@@ -445,8 +445,7 @@ static json_t *measured_by_case(const json_t *measurements)
     return map;
 }
 
-int dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out,
-                   struct dp_err *err)
+void dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out)
 {
     const struct dp_sheet sheet = {.out = out,
                                    .body = json_object_get(report, "body"),
@@ -478,6 +477,4 @@ int dp_render_text(const json_t *report, const struct dp_render_options *options
     dp_text_put(out, "\n");
     free(sentence);
     json_decref(sheet.measured);
-    return out->truncated ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot render the report: it is too long")
-                          : 0;
 }

@@ -14,6 +14,19 @@ void dp_words_put(struct dp_text *out, const char *string)
     free(shown);
 }
 
+void dp_words_markdown(struct dp_text *out, const char *string)
+{
+    char *shown = dp_printable(string, strlen(string));
+    for (const char *c = shown; *c; c++) {
+        if (strchr("\\`*_{}[]()<>#+!|&~@:", *c)) {
+            dp_text_printf(out, "&#%d;", *c);
+        } else {
+            dp_text_add(out, c, 1);
+        }
+    }
+    free(shown);
+}
+
 size_t dp_words_width(const char *string)
 {
     size_t width = 0;

@@ -13,6 +13,9 @@
 
 /* Adds `string` with everything that could drive a terminal replaced. */
 void dp_words_put(struct dp_text *out, const char *string);
+/* The same for Markdown: whatever could be markup, a link or the end of a cell becomes a character reference.
+ */
+void dp_words_markdown(struct dp_text *out, const char *string);
 /* Characters of a string, as far as one character is one column. */
 size_t dp_words_width(const char *string);
 /* `count` blanks. */

@@ -39,8 +39,8 @@ static const struct dp_option *find_short(const struct dp_command_line *line, ch
 
 /* Every command has these two; they print and end the parsing. */
 static const struct dp_option common[] = {
-    {DP_OPTION_FLAG, 'h', "help", NULL, "print this text", NULL, NULL, 0, 0},
-    {DP_OPTION_FLAG, 'V', "version", NULL, "print the program's version", NULL, NULL, 0, 0},
+    {.kind = DP_OPTION_FLAG, .letter = 'h', .name = "help", .help = "print this text"},
+    {.kind = DP_OPTION_FLAG, .letter = 'V', .name = "version", .help = "print the program's version"},
 };
 enum { COMMON_COUNT = sizeof(common) / sizeof(common[0]) };
 
@@ -81,11 +81,17 @@ static int unknown_option(const struct dp_command_line *line, const char *name, 
                 : dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', see --help", name);
 }
 
+const char *dp_option_choices(const struct dp_option *option)
+{
+    return option->choices_of ? option->choices_of() : option->choices;
+}
+
 /* The word of "a|b|c" that equals `value`: the target must outlive argv's copy, so the caller's value is kept
  * and this only checks. */
 static int check_choice(const struct dp_option *option, const char *value, struct dp_err *err)
 {
-    char *copy = dp_strdup(option->choices);
+    const char *choices = dp_option_choices(option);
+    char *copy = dp_strdup(choices);
     const char *words[32];
     size_t count = 0;
     bool found = false;
@@ -101,13 +107,18 @@ static int check_choice(const struct dp_option *option, const char *value, struc
                         option->name, value, near);
     } else if (!found) {
         rc = dp_err_set(err, DP_EXIT_USAGE, "option '--%s': unknown word '%.80s', expected %s", option->name,
-                        value, option->choices);
+                        value, choices);
     }
     free(copy);
     return rc;
 }
 
-static int store_number(const struct dp_option *option, const char *value, struct dp_err *err)
+static void *target_of(const struct dp_option *option, void *values)
+{
+    return (char *)values + option->offset;
+}
+
+static int store_number(const struct dp_option *option, void *values, const char *value, struct dp_err *err)
 {
     int64_t number = 0;
     const int rc = option->kind == DP_OPTION_INT
@@ -119,22 +130,22 @@ static int store_number(const struct dp_option *option, const char *value, struc
     if (option->kind == DP_OPTION_DURATION && number == 0) { /* no budget and no time: nobody means that */
         return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' must be above 0", option->name);
     }
-    *(int64_t *)option->target = number;
+    *(int64_t *)target_of(option, values) = number;
     return 0;
 }
 
-static int store(const struct dp_option *option, const char *value, struct dp_err *err)
+static int store(const struct dp_option *option, void *values, const char *value, struct dp_err *err)
 {
     switch (option->kind) {
     case DP_OPTION_FLAG:
-        *(bool *)option->target = true;
+        *(bool *)target_of(option, values) = true;
         return 0;
     case DP_OPTION_LIST:
-        strings_add(option->target, value);
+        strings_add(target_of(option, values), value);
         return 0;
     case DP_OPTION_INT:
     case DP_OPTION_DURATION:
-        return store_number(option, value, err);
+        return store_number(option, values, value, err);
     case DP_OPTION_CHOICE:
         if (check_choice(option, value, err) != 0) {
             return -1;
@@ -143,12 +154,13 @@ static int store(const struct dp_option *option, const char *value, struct dp_er
     case DP_OPTION_STRING:
         break;
     }
-    *(const char **)option->target = value;
+    *(const char **)target_of(option, values) = value;
     return 0;
 }
 
 /* argv[*at] is "--name", "--name=value" or "--no-name". */
-static int parse_long(const struct dp_command_line *line, int argc, char **argv, int *at, struct dp_err *err)
+static int parse_long(const struct dp_command_line *line, int argc, char **argv, void *values, int *at,
+                      struct dp_err *err)
 {
     const char *name = argv[*at] + 2;
     const size_t length = strcspn(name, "=");
@@ -157,7 +169,7 @@ static int parse_long(const struct dp_command_line *line, int argc, char **argv,
     if (!option && strncmp(name, "no-", 3) == 0) {
         option = find_long(line, name + 3, length - 3);
         if (option && option->kind == DP_OPTION_FLAG && !has_value) {
-            *(bool *)option->target = false;
+            *(bool *)target_of(option, values) = false;
             return 0;
         }
         option = NULL;
@@ -172,16 +184,17 @@ static int parse_long(const struct dp_command_line *line, int argc, char **argv,
         return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' takes no value", option->name);
     }
     if (option->kind == DP_OPTION_FLAG) {
-        return store(option, NULL, err);
+        return store(option, values, NULL, err);
     }
     if (!has_value && *at + 1 >= argc) {
         return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' needs a value", option->name);
     }
-    return store(option, has_value ? name + length + 1 : argv[++*at], err);
+    return store(option, values, has_value ? name + length + 1 : argv[++*at], err);
 }
 
 /* argv[*at] is "-abc", "-o", "-oFILE". */
-static int parse_short(const struct dp_command_line *line, int argc, char **argv, int *at, struct dp_err *err)
+static int parse_short(const struct dp_command_line *line, int argc, char **argv, void *values, int *at,
+                       struct dp_err *err)
 {
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const struct dp_option *option = find_short(line, *letter);
@@ -189,18 +202,18 @@ static int parse_short(const struct dp_command_line *line, int argc, char **argv
             return dp_err_set(err, DP_EXIT_USAGE, "unknown option '-%c', see --help", *letter);
         }
         if (option->kind == DP_OPTION_FLAG) {
-            store(option, NULL, err);
+            store(option, values, NULL, err);
             continue;
         }
         if (!letter[1] && *at + 1 >= argc) {
             return dp_err_set(err, DP_EXIT_USAGE, "option '-%c' needs a value", *letter);
         }
-        return store(option, letter[1] ? letter + 1 : argv[++*at], err);
+        return store(option, values, letter[1] ? letter + 1 : argv[++*at], err);
     }
     return 0;
 }
 
-int dp_options_parse(const struct dp_command_line *line, int argc, char **argv,
+int dp_options_parse(const struct dp_command_line *line, int argc, char **argv, void *values,
                      struct dp_strings *ret_operands, bool *ret_help, struct dp_err *err)
 {
     bool only_operands = false;
@@ -218,9 +231,9 @@ int dp_options_parse(const struct dp_command_line *line, int argc, char **argv,
             *ret_help = true;
             return 0;
         } else if (word[1] == '-') {
-            rc = parse_long(line, argc, argv, &i, err);
+            rc = parse_long(line, argc, argv, values, &i, err);
         } else {
-            rc = parse_short(line, argc, argv, &i, err);
+            rc = parse_short(line, argc, argv, values, &i, err);
         }
         if (rc != 0) {
             free(ret_operands->items);
@@ -255,14 +268,18 @@ static void print_option(const struct dp_option *option, FILE *out)
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     }
     const bool flag = option->kind == DP_OPTION_FLAG;
-    const char *argument = option->argument ? option->argument : option->choices ? option->choices : "VALUE";
+    const char *choices = dp_option_choices(option);
+    const char *argument = option->argument ? option->argument : choices ? choices : "VALUE";
     int at = fprintf(out, "  %s--%s%s%s", letter, option->name, flag ? "" : " ", flag ? "" : argument);
     if (at >= HELP_COLUMN) {
         fputc('\n', out);
         at = 0;
     }
     fprintf(out, "%*s", HELP_COLUMN - at, "");
-    print_wrapped(out, option->help, HELP_COLUMN);
+    /* What a table elsewhere offers cannot stand in the text. */
+    char *help = option->choices_of ? dp_printf("%s (%s)", option->help, choices) : dp_strdup(option->help);
+    print_wrapped(out, help, HELP_COLUMN);
+    free(help);
 }
 
 void dp_options_help(const struct dp_command_line *line, FILE *out)

@@ -6,11 +6,26 @@
 #ifndef DP_COMMAND_COMMAND_H
 #define DP_COMMAND_COMMAND_H
 
-int cmd_diff(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_show(int argc, char **argv);
-int cmd_validate(int argc, char **argv);
+#include <stddef.h>
+
+#include "suite/base/options.h"
+
+struct dp_command {
+    const char *name;
+    const char *summary; /* a line of 'detprobe --help' */
+    const struct dp_command_line *line;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+};
+
+/* By name. What parses, prints help and writes the manual reads this table. */
+extern const struct dp_command *const dp_commands[];
+extern const size_t dp_command_count;
+
+extern const struct dp_command dp_command_diff;
+extern const struct dp_command dp_command_doctor;
+extern const struct dp_command dp_command_list;
+extern const struct dp_command dp_command_run;
+extern const struct dp_command dp_command_show;
+extern const struct dp_command dp_command_validate;
 
 #endif

@@ -1,78 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * detprobe diff: what differs between two reports, and what may explain it.
+ * detprobe diff: two reports, what changed between them and what may explain it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "reports/diff/diff.h"
-#include "reports/diff/render.h"
 #include "reports/model.h"
-#include "suite/base/json.h"
-#include "suite/base/options.h"
 #include "suite/command/command.h"
-#include "suite/command/terminal.h"
+#include "suite/command/delivery.h"
 
 struct diff_options {
-    const char *format, *output;
-    bool json, verbose;
-    struct dp_strings operands;
+    struct dp_delivery delivery;
+    struct dp_strings reports, operands;
+    bool json;
 };
 
-static int parse_options(struct diff_options *o, int argc, char **argv, bool *ret_help, struct dp_err *err)
-{
-    const struct dp_option options[] = {
-        {.kind = DP_OPTION_CHOICE,
-         .letter = 'f',
-         .name = "format",
-         .argument = "FORMAT",
-         .help = "text, json (the document) or markdown (for an issue or a pull request)",
-         .target = &o->format,
-         .choices = dp_diff_renderer_names()},
-        {.kind = DP_OPTION_FLAG, .name = "json", .help = "the same as --format json", .target = &o->json},
-        {.kind = DP_OPTION_STRING,
-         .letter = 'o',
-         .name = "output",
-         .argument = "FILE",
-         .help = "write there instead of standard output (-)",
-         .target = &o->output},
-        {.kind = DP_OPTION_FLAG,
-         .letter = 'v',
-         .name = "verbose",
-         .help = "name every case",
-         .target = &o->verbose},
-    };
-    const struct dp_command_line line = {
-        .usage = "detprobe diff BEFORE AFTER [OPTION...]",
-        .summary =
-            "Compares two reports of one level and seed: verdicts and bits, case by case, put together by "
-            "what may explain them; then what differs in the environment.",
-        .options = options,
-        .count = sizeof(options) / sizeof(options[0]),
-        .details = "exit codes: 0 the results agree (differences of the environment alone are shown),\n"
-                   "1 they differ, 2 not written, 64 usage, 65 bad report or reports that cannot be compared",
-    };
-    return dp_options_parse(&line, argc, argv, &o->operands, ret_help, err);
-}
+static const struct dp_option option_table[] = {
+    {.kind = DP_OPTION_CHOICE,
+     .letter = 'f',
+     .name = "format",
+     .argument = "FORMAT",
+     .help = "what to print",
+     .offset = offsetof(struct diff_options, delivery.format),
+     .choices_of = dp_format_names_diff},
+    {.kind = DP_OPTION_FLAG,
+     .name = "json",
+     .help = "the same as --format json",
+     .offset = offsetof(struct diff_options, json)},
+    {.kind = DP_OPTION_STRING,
+     .letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .help = "write there instead of standard output (-)",
+     .offset = offsetof(struct diff_options, delivery.output)},
+    {.kind = DP_OPTION_LIST,
+     .name = "report",
+     .argument = "FORMAT:FILE",
+     .help = "write the comparison in this format too, whole or not at all; repeatable",
+     .offset = offsetof(struct diff_options, reports),
+     .choices_of = dp_format_names_diff},
+    {.kind = DP_OPTION_FLAG,
+     .letter = 'v',
+     .name = "verbose",
+     .help = "name every case",
+     .offset = offsetof(struct diff_options, delivery.verbose)},
+};
 
-static int write_out(const struct diff_options *o, const json_t *diff, struct dp_err *err)
+static const struct dp_command_line command_line = {
+    .usage = "detprobe diff BEFORE AFTER [OPTION...]",
+    .summary = "Compares two reports of one level and seed: verdicts and bits, case by case, put together by "
+               "what may explain them; then what differs in the environment.",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .details = "exit codes: 0 the results agree (differences of the environment alone are shown),\n"
+               "1 they differ, 2 not written, 64 usage, 65 bad report or reports that cannot be compared",
+};
+
+static int deliver(struct diff_options *o, const json_t *diff, struct dp_err *err)
 {
-    const char *format = o->json ? "json" : o->format;
-    const struct dp_render_options options = {
-        .verbose = o->verbose, .columns = dp_file_is_stdout(o->output) ? dp_terminal_columns() : 0};
-    struct dp_text out = DP_TEXT(DP_DIFF_TEXT_MOST);
-    dp_diff_renderer_find(format)->render(diff, &options, &out);
-    const int rc = dp_file_write(o->output, out.data, out.length, err);
-    dp_text_free(&out);
+    o->delivery.format = o->json ? "json" : o->delivery.format;
+    o->delivery.source = o->operands.items[1];
+    int rc = dp_delivery_write(&o->reports, DP_DOCUMENT_DIFF, diff, o->delivery.source, err);
+    if (dp_deliver(&o->delivery, DP_DOCUMENT_DIFF, diff, rc == 0 ? err : NULL) != 0) {
+        rc = -1;
+    }
     return rc;
 }
 
-static int compare(const struct diff_options *o, struct dp_err *err)
+static int compare(struct diff_options *o, struct dp_err *err)
 {
     if (o->operands.count != 2) {
         return dp_err_set(err, DP_EXIT_USAGE,
                           "two reports are compared, %zu %s named, see 'detprobe diff --help'",
                           o->operands.count, o->operands.count == 1 ? "is" : "are");
+    }
+    if (dp_delivery_check(&o->reports, DP_DOCUMENT_DIFF, err) != 0) {
+        return -1;
     }
     struct dp_diff_side sides[2] = {{NULL, o->operands.items[0]}, {NULL, o->operands.items[1]}};
     json_t *reports[2] = {dp_report_load(sides[0].name, err), NULL};
@@ -82,7 +86,7 @@ static int compare(const struct diff_options *o, struct dp_err *err)
         sides[0].report = reports[0];
         sides[1].report = reports[1];
         json_t *diff = dp_diff_make(sides, err);
-        if (diff && write_out(o, diff, err) == 0) {
+        if (diff && deliver(o, diff, err) == 0) {
             code = dp_diff_agrees(diff) ? DP_EXIT_OK : DP_EXIT_FINDINGS;
         }
         json_decref(diff);
@@ -92,13 +96,13 @@ static int compare(const struct diff_options *o, struct dp_err *err)
     return code;
 }
 
-int cmd_diff(int argc, char **argv)
+static int cmd_diff(int argc, char **argv)
 {
-    struct diff_options o = {.format = "text", .output = "-"};
+    struct diff_options o = {.delivery = {.format = "text", .output = "-", .colour = "never"}};
     struct dp_err err = {.code = DP_EXIT_USAGE};
     bool help = false;
     int code = DP_EXIT_OK;
-    if (parse_options(&o, argc, argv, &help, &err) != 0) {
+    if (dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err) != 0) {
         code = -1;
     } else if (!help) {
         code = compare(&o, &err);
@@ -108,5 +112,9 @@ int cmd_diff(int argc, char **argv)
         code = err.code;
     }
     free(o.operands.items);
+    free(o.reports.items);
     return code;
 }
+
+const struct dp_command dp_command_diff = {
+    "diff", "compare two reports: what changed, and what may explain it", &command_line, cmd_diff};

@@ -160,37 +160,43 @@ static int examine(const char *name, struct dp_err *err)
     return code;
 }
 
-int cmd_doctor(int argc, char **argv)
+struct doctor_options {
+    const char *stack;
+};
+
+static const struct dp_option option_table[] = {
+    {.kind = DP_OPTION_STRING,
+     .name = "stack",
+     .argument = "STACK",
+     .help = "look at the libraries of this Python environment, prefix or process (pid:N) and no others",
+     .offset = offsetof(struct doctor_options, stack)},
+};
+
+static const struct dp_command_line command_line = {
+    .usage = "detprobe doctor [--stack STACK]",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .summary =
+        "Says in five lines which backends and probe programs can run here, which library files would be "
+        "measured, and why not where not.",
+    .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use\n"
+               "the stack, 64 usage, 65 bad catalogue or stack, 77 nothing can run",
+};
+
+static int cmd_doctor(int argc, char **argv)
 {
-    const char *stack = NULL;
-    const struct dp_option options[] = {
-        {.kind = DP_OPTION_STRING,
-         .name = "stack",
-         .argument = "STACK",
-         .help = "look at the libraries of this Python environment, prefix or process (pid:N) and no others",
-         .target = &stack},
-    };
-    const struct dp_command_line line = {
-        .usage = "detprobe doctor [--stack STACK]",
-        .options = options,
-        .count = sizeof(options) / sizeof(options[0]),
-        .summary =
-            "Says in five lines which backends and probe programs can run here, which library files would be "
-            "measured, and why not where not.",
-        .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use\n"
-                   "the stack, 64 usage, 65 bad catalogue or stack, 77 nothing can run",
-    };
+    struct doctor_options o = {0};
     struct dp_strings operands = {0};
     struct dp_err err = {0};
     bool help = false;
     int code = 0;
-    if (dp_options_parse(&line, argc, argv, &operands, &help, &err) != 0) {
+    if (dp_options_parse(&command_line, argc, argv, &o, &operands, &help, &err) != 0) {
         code = err.code;
     } else if (!help && operands.count > 0) {
         code = DP_EXIT_USAGE;
         dp_err_set(&err, code, "unexpected operand '%s', 'doctor' takes none", operands.items[0]);
     } else if (!help) {
-        code = examine(stack, &err);
+        code = examine(o.stack, &err);
     }
     if (err.text[0]) {
         fprintf(stderr, "detprobe: %s\n", err.text);
@@ -198,3 +204,6 @@ int cmd_doctor(int argc, char **argv)
     free(operands.items);
     return code;
 }
+
+const struct dp_command dp_command_doctor = {
+    "doctor", "say what can run here and which library files would be measured", &command_line, cmd_doctor};

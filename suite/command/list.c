@@ -21,35 +21,32 @@ struct list_options {
     bool json, controls;
 };
 
-static int parse_options(struct list_options *o, int argc, char **argv, bool *ret_help, struct dp_err *err)
-{
-    const struct dp_option options[] = {
-        {.kind = DP_OPTION_LIST,
-         .letter = 'x',
-         .name = "exclude",
-         .argument = "SELECTOR",
-         .help = "leave out the cases this names",
-         .target = &o->exclude},
-        {.kind = DP_OPTION_FLAG,
-         .name = "json",
-         .help = "print an array of objects: everything the catalogue says of each case",
-         .target = &o->json},
-        {.kind = DP_OPTION_FLAG,
-         .name = "controls",
-         .help = "list the controls too that a run of these cases would add",
-         .target = &o->controls},
-    };
-    const struct dp_command_line line = {
-        .usage = "detprobe list [SELECTOR...] [OPTION...]",
-        .summary =
-            "Lists the cases of the catalogue with what is guaranteed for each, whether or not they can run "
-            "here. A SELECTOR is a case id, a glob over ids, or @TAG.",
-        .options = options,
-        .count = sizeof(options) / sizeof(options[0]),
-        .details = "exit codes: 0 listed, 2 not written, 64 usage, 65 bad catalogue file",
-    };
-    return dp_options_parse(&line, argc, argv, &o->include, ret_help, err);
-}
+static const struct dp_option option_table[] = {
+    {.kind = DP_OPTION_LIST,
+     .letter = 'x',
+     .name = "exclude",
+     .argument = "SELECTOR",
+     .help = "leave out the cases this names",
+     .offset = offsetof(struct list_options, exclude)},
+    {.kind = DP_OPTION_FLAG,
+     .name = "json",
+     .help = "print an array of objects: everything the catalogue says of each case",
+     .offset = offsetof(struct list_options, json)},
+    {.kind = DP_OPTION_FLAG,
+     .name = "controls",
+     .help = "list the controls too that a run of these cases would add",
+     .offset = offsetof(struct list_options, controls)},
+};
+
+static const struct dp_command_line command_line = {
+    .usage = "detprobe list [SELECTOR...] [OPTION...]",
+    .summary =
+        "Lists the cases of the catalogue with what is guaranteed for each, whether or not they can run "
+        "here. A SELECTOR is a case id, a glob over ids, or @TAG.",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .details = "exit codes: 0 listed, 2 not written, 64 usage, 65 bad catalogue file",
+};
 
 /* Controls of every backend of which a case is chosen. */
 static void add_controls(const struct dp_catalogue *catalogue, bool *chosen)
@@ -174,24 +171,27 @@ static int list(const struct dp_catalogue *catalogue, const struct list_options 
     return rc;
 }
 
-int cmd_list(int argc, char **argv)
+static int cmd_list(int argc, char **argv)
 {
-    struct list_options options = {0};
+    struct list_options o = {0};
     struct dp_catalogue catalogue = {0};
     struct dp_err err = {0};
     bool help = false;
-    int rc = parse_options(&options, argc, argv, &help, &err);
+    int rc = dp_options_parse(&command_line, argc, argv, &o, &o.include, &help, &err);
     if (rc == 0 && !help) {
         rc = dp_catalogue_load(&catalogue, &err);
         if (rc == 0) {
-            rc = list(&catalogue, &options, &err);
+            rc = list(&catalogue, &o, &err);
         }
     }
     if (rc != 0) {
         fprintf(stderr, "detprobe: %s\n", err.text);
     }
     dp_catalogue_free(&catalogue);
-    free(options.include.items);
-    free(options.exclude.items);
+    free(o.include.items);
+    free(o.exclude.items);
     return rc == 0 ? DP_EXIT_OK : err.code;
 }
+
+const struct dp_command dp_command_list = {
+    "list", "list the cases of the catalogue with what is guaranteed for each", &command_line, cmd_list};

@@ -18,8 +18,8 @@
 #include "suite/base/options.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
+#include "suite/command/delivery.h"
 #include "suite/command/progress.h"
-#include "suite/command/terminal.h"
 #include "suite/judge/judge.h"
 #include "suite/plan/plan.h"
 #include "suite/plan/selector.h"
@@ -30,7 +30,7 @@
 
 struct run_options {
     struct dp_plan_options plan;
-    struct dp_strings require, axes;
+    struct dp_strings require, axes, reports;
     int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
     const char *output, *resume, *fail_on, *colour;
     char *axes_text, *resumed_output; /* owned: what plan.axes and output may point into */
@@ -54,73 +54,66 @@ struct run {
     int64_t started_ns;
 };
 
-#define OPTION(kind_, letter_, name_, argument_, target_, help_, ...)                                        \
+#define OPTION(kind_, letter_, name_, argument_, member_, help_, ...)                                        \
     {                                                                                                        \
         .kind = DP_OPTION_##kind_, .letter = letter_, .name = name_, .argument = argument_,                  \
-        .target = target_, .help = help_, __VA_ARGS__                                                        \
+        .offset = offsetof(struct run_options, member_), .help = help_, __VA_ARGS__                          \
     }
 
-static int parse_options(struct run_options *o, int argc, char **argv, bool *ret_help, struct dp_err *err)
-{
-    const struct dp_option options[] = {
-        OPTION(FLAG, 0, "all", NULL, &o->all, "run every case (the default when no selector is given)"),
-        OPTION(LIST, 'x', "exclude", "SELECTOR", &o->plan.exclude, "leave out the cases this names"),
-        OPTION(CHOICE, 'l', "level", "LEVEL", &o->plan.level,
-               "how hard to look: quick (seconds), default (minutes), deep (hours)",
-               .choices = "quick|default|deep"),
-        OPTION(LIST, 'a', "axis", "AXIS", &o->axes,
-               "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
-               "align, "
-               "algorithm, device, or a product such as threads*repeat; repeatable, or several with commas"),
-        OPTION(INT, 'r', "runs", "N", &o->runs, "runs per seed instead of the level's", .low = 2,
-               .high = 1000000),
-        OPTION(INT, 'f', "fresh", "N", &o->fresh, "fresh processes instead of the level's", .low = 0,
-               .high = 1000),
-        OPTION(INT, 's', "seed", "N", &o->seed, "the run's seed; the same seed gives the same inputs",
-               .low = 0, .high = INT64_MAX),
-        OPTION(INT, 0, "seeds", "N", &o->seeds, "different inputs per case instead of the level's", .low = 1,
-               .high = 1000),
-        OPTION(STRING, 0, "stack", "STACK", &o->plan.stack,
-               "measure the libraries of this Python environment, prefix or process (pid:N) and no others"),
-        OPTION(FLAG, 0, "force", NULL, &o->plan.force,
-               "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
-        OPTION(DURATION, 'b', "budget", "TIME", &o->plan.budget_ns,
-               "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
-        OPTION(INT, 'j', "jobs", "N", &o->jobs, "programs at once; more than 1 disturbs timings", .low = 1,
-               .high = 256),
-        OPTION(DURATION, 't', "timeout", "TIME", &o->timeout_ns, "the most one request may take"),
-        OPTION(STRING, 'o', "output", "FILE", &o->output,
-               "write the report here and the run log beside it as FILE.log.jsonl; - is standard output"),
-        OPTION(FLAG, 0, "json", NULL, &o->json, "print the report instead of the table"),
-        OPTION(
-            CHOICE, 0, "fail-on", "WHAT", &o->fail_on,
-            "exit 1 when: a guarantee is broken or bits are wrong (broken), any case varies (varies), never",
-            .choices = "broken|varies|never"),
-        OPTION(LIST, 0, "require", "BACKEND", &o->require,
-               "exit 2 unless a case of this backend ran; repeatable"),
-        OPTION(FLAG, 0, "allow-insensitive", NULL, &o->allow_insensitive,
-               "do not fail when the controls of a backend cannot vary on this machine"),
-        OPTION(STRING, 0, "resume", "LOG", &o->resume,
-               "go on with a killed run from its log, with its options"),
-        OPTION(FLAG, 'n', "dry-run", NULL, &o->dry_run, "print what would run and how long it would take"),
-        OPTION(FLAG, 'v', "verbose", NULL, &o->verbose, "a line for every case"),
-        OPTION(FLAG, 'q', "quiet", NULL, &o->quiet, "no progress and no table, only the last line"),
-        OPTION(CHOICE, 0, "color", "WHEN", &o->colour, "colour: auto, always, never",
-               .choices = "auto|always|never"),
-    };
-    const struct dp_command_line line = {
-        .usage = "detprobe run [--all | SELECTOR...] [OPTION...]",
-        .summary =
-            "Runs cases again and again under controlled variation, compares raw output bits, prints what "
-            "varies and writes the report. A SELECTOR is a case id, a glob over ids, or @TAG.",
-        .options = options,
-        .count = sizeof(options) / sizeof(options[0]),
-        .details = "exit codes: 0 no guarantee broken, 1 findings, 2 no valid verdict, 64 usage, 65 bad "
-                   "input file,\n"
-                   "77 nothing ran, 128+N stopped by signal N",
-    };
-    return dp_options_parse(&line, argc, argv, &o->plan.include, ret_help, err);
-}
+static const struct dp_option option_table[] = {
+    OPTION(FLAG, 0, "all", NULL, all, "run every case (the default when no selector is given)"),
+    OPTION(LIST, 'x', "exclude", "SELECTOR", plan.exclude, "leave out the cases this names"),
+    OPTION(CHOICE, 'l', "level", "LEVEL", plan.level,
+           "how hard to look: quick (seconds), default (minutes), deep (hours)",
+           .choices = "quick|default|deep"),
+    OPTION(LIST, 'a', "axis", "AXIS", axes,
+           "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
+           "align, "
+           "algorithm, device, or a product such as threads*repeat; repeatable, or several with commas"),
+    OPTION(INT, 'r', "runs", "N", runs, "runs per seed instead of the level's", .low = 2, .high = 1000000),
+    OPTION(INT, 'f', "fresh", "N", fresh, "fresh processes instead of the level's", .low = 0, .high = 1000),
+    OPTION(INT, 's', "seed", "N", seed, "the run's seed; the same seed gives the same inputs", .low = 0,
+           .high = INT64_MAX),
+    OPTION(INT, 0, "seeds", "N", seeds, "different inputs per case instead of the level's", .low = 1,
+           .high = 1000),
+    OPTION(STRING, 0, "stack", "STACK", plan.stack,
+           "measure the libraries of this Python environment, prefix or process (pid:N) and no others"),
+    OPTION(FLAG, 0, "force", NULL, plan.force,
+           "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
+    OPTION(DURATION, 'b', "budget", "TIME", plan.budget_ns,
+           "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
+    OPTION(INT, 'j', "jobs", "N", jobs, "programs at once; more than 1 disturbs timings", .low = 1,
+           .high = 256),
+    OPTION(DURATION, 't', "timeout", "TIME", timeout_ns, "the most one request may take"),
+    OPTION(STRING, 'o', "output", "FILE", output,
+           "write the report here and the run log beside it as FILE.log.jsonl; - is standard output"),
+    OPTION(LIST, 0, "report", "FORMAT:FILE", reports,
+           "write the report in this format too, whole or not at all; repeatable",
+           .choices_of = dp_format_names_report),
+    OPTION(FLAG, 0, "json", NULL, json, "print the report instead of the table"),
+    OPTION(CHOICE, 0, "fail-on", "WHAT", fail_on,
+           "exit 1 when: a guarantee is broken or bits are wrong (broken), any case varies (varies), never",
+           .choices = "broken|varies|never"),
+    OPTION(LIST, 0, "require", "BACKEND", require, "exit 2 unless a case of this backend ran; repeatable"),
+    OPTION(FLAG, 0, "allow-insensitive", NULL, allow_insensitive,
+           "do not fail when the controls of a backend cannot vary on this machine"),
+    OPTION(STRING, 0, "resume", "LOG", resume, "go on with a killed run from its log, with its options"),
+    OPTION(FLAG, 'n', "dry-run", NULL, dry_run, "print what would run and how long it would take"),
+    OPTION(FLAG, 'v', "verbose", NULL, verbose, "a line for every case"),
+    OPTION(FLAG, 'q', "quiet", NULL, quiet, "no progress and no table, only the last line"),
+    OPTION(CHOICE, 0, "color", "WHEN", colour, "colour: auto, always, never", .choices = "auto|always|never"),
+};
+
+static const struct dp_command_line command_line = {
+    .usage = "detprobe run [--all | SELECTOR...] [OPTION...]",
+    .summary = "Runs cases again and again under controlled variation, compares raw output bits, prints what "
+               "varies and writes the report. A SELECTOR is a case id, a glob over ids, or @TAG.",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .details = "exit codes: 0 no guarantee broken, 1 findings, 2 no valid verdict, 64 usage, 65 bad "
+               "input file,\n"
+               "77 nothing ran, 128+N stopped by signal N",
+};
 
 /* "--axis threads,batch" is two axes. `*ret_text` owns the pieces. */
 static void split_axes(const struct dp_strings *given, struct dp_strings *ret, char **ret_text)
@@ -180,7 +173,8 @@ static int check_options(struct run_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': it is a folder, name a file in it",
                           o->output);
     }
-    if (check_backends(&o->require, err) != 0) {
+    if (check_backends(&o->require, err) != 0 ||
+        dp_delivery_check(&o->reports, DP_DOCUMENT_REPORT, err) != 0) {
         return -1;
     }
     o->plan.seed = (uint64_t)o->seed;
@@ -450,7 +444,12 @@ static int print_report(const struct run *run, struct dp_err *err)
                     : dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write to standard output: %s",
                                  strerror(errno));
     }
-    return dp_terminal_print(run->report, o->json ? "json" : "text", o->colour, o->verbose, err);
+    const struct dp_delivery delivery = {.format = o->json ? "json" : "text",
+                                         .output = "-",
+                                         .colour = o->colour,
+                                         .verbose = o->verbose,
+                                         .source = o->output};
+    return dp_deliver(&delivery, DP_DOCUMENT_REPORT, run->report, err);
 }
 
 /* Signals end us again, at once: no terminal is held up by a pipe that nobody reads. One that came since the
@@ -465,6 +464,16 @@ static void release_signals(void)
     while (sigtimedwait(&stops, NULL, &now) > 0) {
     }
     sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
+static void write_formats(struct run *run)
+{
+    const struct run_options *o = &run->options;
+    struct dp_err err = {0};
+    if (dp_delivery_write(&o->reports, DP_DOCUMENT_REPORT, run->report, o->output, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.report_lost = true;
+    }
 }
 
 static void write_report(struct run *run)
@@ -504,6 +513,7 @@ static int deliver(struct run *run)
     if (whole) {
         write_report(run);
     }
+    write_formats(run);
     release_signals();
     if (!(output && dp_file_is_stdout(output)) && print_report(run, &err) != 0) {
         fprintf(stderr, "detprobe: %s\n", err.text);
@@ -566,8 +576,8 @@ static int run_all(struct run *run, struct dp_err *err)
 static void run_free(struct run *run)
 {
     struct run_options *o = &run->options;
-    const struct dp_strings *lists[] = {&o->plan.include, &o->plan.exclude, &o->plan.axes, &o->axes,
-                                        &o->require};
+    const struct dp_strings *lists[] = {&o->plan.include, &o->plan.exclude, &o->plan.axes,
+                                        &o->axes,         &o->require,      &o->reports};
     dp_runlog_close(run->log, NULL);
     dp_judged_free(&run->judged);
     dp_answers_free(&run->answers);
@@ -583,7 +593,7 @@ static void run_free(struct run *run)
     free(o->resumed_output);
 }
 
-int cmd_run(int argc, char **argv)
+static int cmd_run(int argc, char **argv)
 {
     struct run run = {.options = {.plan = {.fresh = -1},
                                   .seed = -1,
@@ -595,7 +605,8 @@ int cmd_run(int argc, char **argv)
     struct dp_err err = {0};
     bool help = false;
     int code = 0;
-    if (parse_options(&run.options, argc, argv, &help, &err) != 0 ||
+    if (dp_options_parse(&command_line, argc, argv, &run.options, &run.options.plan.include, &help, &err) !=
+            0 ||
         (!help && check_options(&run.options, &err) != 0)) {
         code = err.code;
     } else if (!help) {
@@ -607,3 +618,6 @@ int cmd_run(int argc, char **argv)
     run_free(&run);
     return code;
 }
+
+const struct dp_command dp_command_run = {"run", "run cases, print what varies, write the report",
+                                          &command_line, cmd_run};

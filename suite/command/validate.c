@@ -69,19 +69,19 @@ static int validate_all(const struct dp_strings *paths, struct dp_err *err)
     return err->code == DP_EXIT_OK ? 0 : -1;
 }
 
-int cmd_validate(int argc, char **argv)
+static const struct dp_command_line command_line = {
+    .usage = "detprobe validate FILE...",
+    .summary = "Checks report and catalogue files strictly: schema, known version, and of a report that its "
+               "digest is that of its body. All files are looked at; - is standard input.",
+    .details = "exit codes: 0 all valid, 64 usage, 65 some file is not valid",
+};
+
+static int cmd_validate(int argc, char **argv)
 {
-    const struct dp_command_line line = {
-        .usage = "detprobe validate FILE...",
-        .summary =
-            "Checks report and catalogue files strictly: schema, known version, and of a report that its "
-            "digest is that of its body. All files are looked at; - is standard input.",
-        .details = "exit codes: 0 all valid, 64 usage, 65 some file is not valid",
-    };
     struct dp_strings paths = {0};
     struct dp_err err = {0};
     bool help = false;
-    int rc = dp_options_parse(&line, argc, argv, &paths, &help, &err);
+    int rc = dp_options_parse(&command_line, argc, argv, NULL, &paths, &help, &err);
     if (rc == 0 && !help) {
         rc = validate_all(&paths, &err);
     }
@@ -91,3 +91,6 @@ int cmd_validate(int argc, char **argv)
     free(paths.items);
     return rc == 0 ? DP_EXIT_OK : err.code;
 }
+
+const struct dp_command dp_command_validate = {"validate", "check report and catalogue files strictly",
+                                               &command_line, cmd_validate};

@@ -26,6 +26,45 @@ struct values {
     struct dp_err err;
 };
 
+static const struct dp_option options[] = {
+    {.kind = DP_OPTION_FLAG,
+     .letter = 'v',
+     .name = "verbose",
+     .help = "say more",
+     .offset = offsetof(struct values, verbose)},
+    {.kind = DP_OPTION_FLAG,
+     .letter = 'q',
+     .name = "quiet",
+     .help = "say less",
+     .offset = offsetof(struct values, quiet)},
+    {.kind = DP_OPTION_STRING,
+     .letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .help = "a file",
+     .offset = offsetof(struct values, output)},
+    {.kind = DP_OPTION_LIST,
+     .letter = 'x',
+     .name = "exclude",
+     .help = "leave out",
+     .offset = offsetof(struct values, exclude)},
+    {.kind = DP_OPTION_INT,
+     .letter = 'r',
+     .name = "runs",
+     .help = "runs",
+     .offset = offsetof(struct values, runs),
+     .low = 2,
+     .high = 100},
+    {.kind = DP_OPTION_DURATION, .name = "budget", .help = "time", .offset = offsetof(struct values, budget)},
+    {.kind = DP_OPTION_CHOICE,
+     .name = "level",
+     .help = "level",
+     .offset = offsetof(struct values, level),
+     .choices = "quick|default|deep"},
+};
+static const struct dp_command_line line = {
+    .usage = "detprobe run", .summary = "Runs.", .options = options, .count = COUNT(options)};
+
 static int parse(struct values *v, const char *const *words)
 {
     char *argv[WORDS_MAX] = {(char[]){"run"}};
@@ -34,37 +73,7 @@ static int parse(struct values *v, const char *const *words)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     }
     *v = (struct values){.level = "default", .runs = -1, .budget = -1};
-    const struct dp_option options[] = {
-        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more", .target = &v->verbose},
-        {.kind = DP_OPTION_FLAG, .letter = 'q', .name = "quiet", .help = "say less", .target = &v->quiet},
-        {.kind = DP_OPTION_STRING,
-         .letter = 'o',
-         .name = "output",
-         .argument = "FILE",
-         .help = "a file",
-         .target = &v->output},
-        {.kind = DP_OPTION_LIST,
-         .letter = 'x',
-         .name = "exclude",
-         .help = "leave out",
-         .target = &v->exclude},
-        {.kind = DP_OPTION_INT,
-         .letter = 'r',
-         .name = "runs",
-         .help = "runs",
-         .target = &v->runs,
-         .low = 2,
-         .high = 100},
-        {.kind = DP_OPTION_DURATION, .name = "budget", .help = "time", .target = &v->budget},
-        {.kind = DP_OPTION_CHOICE,
-         .name = "level",
-         .help = "level",
-         .target = &v->level,
-         .choices = "quick|default|deep"},
-    };
-    const struct dp_command_line line = {
-        .usage = "detprobe run", .summary = "Runs.", .options = options, .count = COUNT(options)};
-    return dp_options_parse(&line, argc, argv, &v->operands, &v->help, &v->err);
+    return dp_options_parse(&line, argc, argv, v, &v->operands, &v->help, &v->err);
 }
 
 static void release(struct values *v)
@@ -177,25 +186,34 @@ static void test_errors(void **state)
     }
 }
 
+static const char *few_words(void)
+{
+    return "c|d";
+}
+
 static void test_help_text(void **state)
 {
-    bool flag = false;
-    const struct dp_option options[] = {
-        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more", .target = &flag},
+    const struct dp_option rows[] = {
+        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more"},
         {.kind = DP_OPTION_CHOICE,
          .name = "level",
          .help = "words and words and words and words and words and words and words and words",
          .choices = "a|b"},
+        {.kind = DP_OPTION_CHOICE,
+         .name = "format",
+         .argument = "FORMAT",
+         .help = "one of",
+         .choices_of = few_words},
     };
-    const struct dp_command_line line = {.usage = "detprobe x FILE",
-                                         .summary = "Does x.",
-                                         .options = options,
-                                         .count = COUNT(options),
-                                         .details = "exit codes: 0"};
+    const struct dp_command_line shown = {.usage = "detprobe x FILE",
+                                          .summary = "Does x.",
+                                          .options = rows,
+                                          .count = COUNT(rows),
+                                          .details = "exit codes: 0"};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    dp_options_help(&line, out);
+    dp_options_help(&shown, out);
     fclose(out);
     assert_string_equal(
         text,
@@ -205,6 +223,7 @@ static void test_help_text(void **state)
         "  -v, --verbose             say more\n"
         "      --level a|b           words and words and words and words and words and words and words\n"
         "                            and words\n"
+        "      --format FORMAT       one of (c|d)\n"
         "  -h, --help                print this text\n"
         "  -V, --version             print the program's version\n\n"
         "exit codes: 0\n");

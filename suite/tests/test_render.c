@@ -15,6 +15,7 @@
 
 #include "reports/model.h"
 #include "reports/render/render.h"
+#include "reports/render/reproduce.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
@@ -53,7 +54,7 @@ static struct dp_text render(const json_t *report, const char *format,
 {
     struct dp_err err = {0};
     struct dp_text out = DP_TEXT((size_t)1 << 24);
-    assert_int_equal(dp_renderer_find(format)->render(report, options, &out, &err), 0);
+    assert_int_equal(dp_render(DP_DOCUMENT_REPORT, format, report, options, &out, &err), 0);
     return out;
 }
 
@@ -189,11 +190,58 @@ static void test_json(void **state)
     dp_text_free(&out);
 }
 
-static void test_table_of_renderers(void **state)
+/* Each document has the formats that its names say, and no others. */
+static void test_table_of_formats(void **state)
 {
-    assert_string_equal(dp_renderer_names(), "text|json");
-    assert_null(dp_renderer_find("html?"));
-    assert_null(dp_renderer_find(""));
+    const struct dp_render_options plain = {0};
+    const char *const unknown[] = {"html?", "", "tex", "text|json"};
+    json_t *report = make_report("clean");
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        struct dp_text out = DP_TEXT(1000);
+        struct dp_err err = {0};
+        assert_int_equal(dp_render(DP_DOCUMENT_REPORT, unknown[i], report, &plain, &out, &err), -1);
+        assert_int_equal(err.code, DP_EXIT_USAGE);
+        dp_text_free(&out);
+    }
+    struct dp_text few = DP_TEXT(10);
+    struct dp_err err = {0};
+    assert_int_equal(dp_render(DP_DOCUMENT_REPORT, "text", report, &plain, &few, &err), -1);
+    assert_int_equal(err.code, DP_EXIT_NO_VERDICT);
+    dp_text_free(&few);
+    json_decref(report);
+    assert_non_null(strstr(dp_format_names(DP_DOCUMENT_REPORT), "text|json"));
+    assert_non_null(strstr(dp_format_names_diff(), "markdown"));
+}
+
+/* A command that a shell reads as it was meant, whatever the report says. */
+static void test_reproduce(void **state)
+{
+    static const struct {
+        const char *environment, *id, *command;
+    } rows[] = {
+        {"{'variables':{}}", "cpu/gemm/sgemm", "detprobe run cpu/gemm/sgemm --level quick --seed 7"},
+        {"{'variables':{'OMP_WAIT_POLICY':'passive','OPENBLAS_CORETYPE':'Haswell'}}", "a/b/c",
+         "OPENBLAS_CORETYPE=Haswell detprobe run a/b/c --level quick --seed 7"},
+        {"{'variables':{'OMP_WAIT_POLICY':'active','1;rm':'x','A B':'y'}}", "a/b/c",
+         "OMP_WAIT_POLICY=active detprobe run a/b/c --level quick --seed 7"},
+        {"{'variables':{'X':''},'stack':{'kind':'venv','path':'/a b'}}", "a/b/$(c)\a",
+         "X='' detprobe run 'a/b/$(c)?' --level quick --seed 7 --stack '/a b'"},
+        {"{'variables':{},'stack':{'kind':'process','path':'/bin/x'}}", "a/b/c",
+         "detprobe run a/b/c --level quick --seed 7"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *text =
+            dp_printf("{'body':{'environment':%s,'plan':{'level':'quick','seed':'7'}}}", rows[i].environment);
+        for (char *c = text; *c; c++) {
+            *c = *c == '\'' ? '"' : *c;
+        }
+        json_t *report = json_loads(text, 0, NULL);
+        char *command = dp_reproduce(report, rows[i].id);
+        assert_string_equal(command, rows[i].command);
+        free(command);
+        json_decref(report);
+        free(text);
+    }
 }
 
 /* The sentence follows the counts: each row changes one thing. */
@@ -228,7 +276,8 @@ int main(void)
         cmocka_unit_test(test_colour_only_repeats_words),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_table_of_renderers),
+        cmocka_unit_test(test_table_of_formats),
+        cmocka_unit_test(test_reproduce),
         cmocka_unit_test(test_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

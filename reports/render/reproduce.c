@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a report's plan and environment back to a command line.
+ */
+#include "reports/render/reproduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+#define MOST ((size_t)1 << 20) /* bytes of a command: variables may hold lists of folders */
+
+/* One word as a POSIX shell reads it back. */
+static void put_word(struct dp_text *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    char *shown = dp_printable(word, strlen(word));
+    if (shown[0] && strspn(shown, plain) == strlen(shown)) {
+        dp_text_put(out, shown);
+    } else {
+        dp_text_put(out, "'");
+        for (const char *c = shown; *c; c++) {
+            if (*c == '\'') {
+                dp_text_put(out, "'\\''");
+            } else {
+                dp_text_add(out, c, 1);
+            }
+        }
+        dp_text_put(out, "'");
+    }
+    free(shown);
+}
+
+static bool is_name(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return word[0] && strspn(word, letters) == strlen(word) && !(word[0] >= '0' && word[0] <= '9');
+}
+
+/* What `run` sets by itself unless it is set; it would only make the command longer. */
+static bool is_own(const char *name, const char *value)
+{
+    return strcmp(name, "OMP_WAIT_POLICY") == 0 && strcmp(value, "passive") == 0;
+}
+
+static void put_variables(struct dp_text *out, json_t *variables)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(variables, name, value)
+    {
+        const char *text = json_string_value(value);
+        if (text && is_name(name) && !is_own(name, text)) {
+            dp_text_printf(out, "%s=", name);
+            put_word(out, text);
+            dp_text_put(out, " ");
+        }
+    }
+}
+
+static void put_option(struct dp_text *out, const char *option, const char *value)
+{
+    if (value) {
+        dp_text_printf(out, " --%s ", option);
+        put_word(out, value);
+    }
+}
+
+char *dp_reproduce(const json_t *report, const char *id)
+{
+    const json_t *body = json_object_get(report, "body");
+    const json_t *environment = json_object_get(body, "environment"), *plan = json_object_get(body, "plan");
+    struct dp_text out = DP_TEXT(MOST);
+    put_variables(&out, json_object_get(environment, "variables"));
+    dp_text_put(&out, "detprobe run ");
+    put_word(&out, id);
+    put_option(&out, "level", dp_json_string(plan, "level", NULL));
+    put_option(&out, "seed", dp_json_string(plan, "seed", NULL));
+    /* A process that was measured is over: its files had no name but its own. */
+    const json_t *stack = json_object_get(environment, "stack");
+    if (strcmp(dp_json_string(stack, "kind", ""), "process") != 0) {
+        put_option(&out, "stack", dp_json_string(stack, "path", NULL));
+    }
+    char *command = dp_strdup(out.data);
+    dp_text_free(&out);
+    return command;
+}

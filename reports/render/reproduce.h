@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command that measures one case of a report again.
+ */
+#ifndef DP_RENDER_REPRODUCE_H
+#define DP_RENDER_REPRODUCE_H
+
+#include <jansson.h>
+
+/* "OPENBLAS_CORETYPE=Haswell detprobe run cpu/gemm/sgemm-nn-16x16x16 --level quick --seed 1": with the level,
+ * seed, stack and variables of the report. Words of a report are hostile: what a shell could read otherwise
+ * is quoted, and it is one line of printable text. Owned. */
+char *dp_reproduce(const json_t *report, const char *id);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of commands: a new one is a file beside this and a row here.
+ */
+#include "suite/command/command.h"
+
+const struct dp_command *const dp_commands[] = {
+    &dp_command_diff, &dp_command_doctor, &dp_command_list,
+    &dp_command_run,  &dp_command_show,   &dp_command_validate,
+};
+const size_t dp_command_count = sizeof(dp_commands) / sizeof(dp_commands[0]);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a document to bytes in their place. A failure (a full disk behind a redirection) is told, not
+ * swallowed.
+ */
+#include "suite/command/delivery.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/command/terminal.h"
+
+#define MOST ((size_t)1 << 30) /* bytes of a rendering: nothing is cut before memory is in danger */
+
+/* "junit:out.xml" -> the format, owned, and the file, borrowed. */
+static char *split(const char *word, const char **ret_file)
+{
+    const char *colon = strchr(word, ':');
+    *ret_file = colon ? colon + 1 : "";
+    return dp_printf("%.*s", (int)(colon ? colon - word : (long)strlen(word)), word);
+}
+
+/* Is `format` one of the words of "a|b|c"? */
+static bool is_word_of(const char *words, const char *format)
+{
+    const size_t length = strlen(format);
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|') {
+        if (strcspn(at, "|") == length && strncmp(at, format, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_one(const char *word, enum dp_document document, struct dp_err *err)
+{
+    const char *file;
+    char *format = split(word, &file);
+    int rc = 0;
+    if (!is_word_of(dp_format_names(document), format)) {
+        rc = dp_err_set(err, DP_EXIT_USAGE, "option '--report': unknown format '%.80s', expected %s", format,
+                        dp_format_names(document));
+    } else if (!file[0]) {
+        rc = dp_err_set(err, DP_EXIT_USAGE, "option '--report': '%.80s' names no file, write '%s:FILE'", word,
+                        format);
+    }
+    free(format);
+    return rc;
+}
+
+int dp_delivery_check(const struct dp_strings *reports, enum dp_document document, struct dp_err *err)
+{
+    for (size_t i = 0; i < reports->count; i++) {
+        if (check_one(reports->items[i], document, err) != 0) {
+            return -1;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(strchr(reports->items[i], ':'), strchr(reports->items[k], ':')) == 0) {
+                return dp_err_set(err, DP_EXIT_USAGE, "option '--report': two reports into one file '%.200s'",
+                                  strchr(reports->items[i], ':') + 1);
+            }
+        }
+    }
+    return 0;
+}
+
+static int write_one(const char *format, const char *file, const struct dp_render_options *options,
+                     enum dp_document document, const json_t *json, struct dp_err *err)
+{
+    struct dp_text out = DP_TEXT(MOST);
+    int rc = dp_render(document, format, json, options, &out, err);
+    if (rc == 0) {
+        rc = dp_file_write(file, out.data ? out.data : "", out.length, err);
+    }
+    dp_text_free(&out);
+    return rc;
+}
+
+int dp_delivery_write(const struct dp_strings *reports, enum dp_document document, const json_t *json,
+                      const char *source, struct dp_err *err)
+{
+    const struct dp_render_options options = {.source = source};
+    int rc = 0;
+    for (size_t i = 0; i < reports->count; i++) {
+        const char *file;
+        char *format = split(reports->items[i], &file);
+        if (write_one(format, file, &options, document, json, rc == 0 ? err : NULL) != 0) {
+            rc = -1;
+        }
+        free(format);
+    }
+    return rc;
+}
+
+int dp_deliver(const struct dp_delivery *delivery, enum dp_document document, const json_t *json,
+               struct dp_err *err)
+{
+    /* A file has no terminal: 100 columns, and colour only where it is asked for. */
+    const bool terminal = dp_file_is_stdout(delivery->output);
+    const bool colour =
+        terminal ? dp_terminal_colour(delivery->colour) : strcmp(delivery->colour, "always") == 0;
+    const struct dp_render_options options = {.colour = colour,
+                                              .verbose = delivery->verbose,
+                                              .columns = terminal ? dp_terminal_columns() : 0,
+                                              .source = delivery->source};
+    return write_one(delivery->format, delivery->output, &options, document, json, err);
+}
