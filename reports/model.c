@@ -237,3 +237,18 @@ json_t *dp_report_load(const char *path, struct dp_err *err)
     }
     return report;
 }
+
+void dp_report_forget_settings(json_t *report)
+{
+    size_t i;
+    json_t *measured;
+    json_array_foreach(json_object_get(json_object_get(report, "measurements"), "cases"), i, measured)
+    {
+        const char *name;
+        json_t *axis;
+        json_object_foreach(json_object_get(measured, "axes"), name, axis)
+        {
+            json_object_del(axis, "settings");
+        }
+    }
+}

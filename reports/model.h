@@ -29,5 +29,7 @@ json_t *dp_report_make(const struct dp_report_parts *parts, struct dp_err *err);
 /* Strict reader: size limit, schema, known major version, digest equal to the body's. Owned; code 65. */
 json_t *dp_report_load(const char *path, struct dp_err *err);
 int dp_report_check(const json_t *report, struct dp_err *err);
+/* Frees what each setting of each axis gave, most of a large report: for who compares reports. */
+void dp_report_forget_settings(json_t *report);
 
 #endif

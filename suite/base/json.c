@@ -30,24 +30,35 @@ json_t *dp_json_parse(const char *text, size_t length, const char *name, struct 
     return value;
 }
 
-/* Reads at most limit + 1 bytes, so that the caller can tell a file that is too long. */
-static int read_all(int fd, size_t limit, struct dp_text *text)
+/* Reads at most limit + 1 bytes, so that the caller can tell a file that is too long. Owned; NULL with errno.
+ */
+static char *read_all(int fd, size_t limit, size_t *ret_length)
 {
-    char *chunk = dp_alloc(1, 65536);
-    int rc = 0;
-    while (text->length <= limit) {
-        const ssize_t got = read(fd, chunk, 65536);
+    struct stat status;
+    const bool sized = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+    size_t room = sized && (size_t)status.st_size < limit ? (size_t)status.st_size + 1 : 65536;
+    char *text = dp_alloc(1, room);
+    size_t length = 0;
+    while (length <= limit) {
+        if (length == room) {
+            room = 2 * room < limit + 1 ? 2 * room : limit + 1;
+            text = dp_realloc(text, 1, room);
+        }
+        const ssize_t got = read(fd, text + length, room - length);
         if (got < 0 && errno == EINTR) {
             continue;
         }
-        if (got <= 0) {
-            rc = got < 0 ? -1 : 0;
+        if (got < 0) {
+            free(text);
+            return NULL;
+        }
+        if (got == 0) {
             break;
         }
-        dp_text_add(text, chunk, (size_t)got);
+        length += (size_t)got;
     }
-    free(chunk);
-    return rc;
+    *ret_length = length;
+    return text;
 }
 
 json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err)
@@ -59,16 +70,17 @@ json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err)
         dp_err_set(err, DP_EXIT_DATA, "cannot open '%.200s': %s", name, strerror(errno));
         return NULL;
     }
-    struct dp_text text = DP_TEXT(limit + 1);
+    size_t length = 0;
+    char *text = read_all(fd, limit, &length);
     json_t *value = NULL;
-    if (read_all(fd, limit, &text) != 0) {
+    if (!text) {
         dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': %s", name, strerror(errno));
-    } else if (text.length > limit) {
+    } else if (length > limit) {
         dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': it is larger than %zu bytes", name, limit);
     } else {
-        value = dp_json_parse(text.data ? text.data : "", text.length, name, err);
+        value = dp_json_parse(text, length, name, err);
     }
-    dp_text_free(&text);
+    free(text);
     if (!standard) {
         close(fd);
     }

@@ -3,7 +3,6 @@
  * A reader of the project's subset of JSON Schema 2020-12. One table row per keyword; a keyword that no row
  * knows is an error of the schema, so that a rule can never be written down and then not be checked.
  */
-#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +34,9 @@ static void print_place(struct dp_text *text, const struct schema_place *place)
 
 int schema_invalid(struct schema_check *check, const struct schema_place *place, const char *format, ...)
 {
+    if (check->quiet) {
+        return -1;
+    }
     struct dp_text where = DP_TEXT(200);
     print_place(&where, place);
     char what[320];
@@ -56,39 +58,19 @@ int schema_fatal(struct schema_check *check, const struct schema_place *place, c
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
+    check->quiet = 0; /* nobody asks any more */
     schema_invalid(check, place, "%s", what);
     check->fatal = true;
     return -1;
-}
-
-static const regex_t *compile(struct schema_check *check, const char *source,
-                              const struct schema_place *place)
-{
-    for (size_t i = 0; i < check->pattern_count; i++) {
-        if (check->patterns[i].source == source) {
-            return &check->patterns[i].compiled;
-        }
-    }
-    if (check->pattern_count == PATTERN_MAX) {
-        schema_fatal(check, place, "the schema has more than %d patterns", PATTERN_MAX);
-        return NULL;
-    }
-    struct schema_pattern *pattern = &check->patterns[check->pattern_count];
-    if (regcomp(&pattern->compiled, source, REG_EXTENDED | REG_NOSUB) != 0) {
-        schema_fatal(check, place, "the schema's pattern '%s' cannot be read", source);
-        return NULL;
-    }
-    pattern->source = source;
-    check->pattern_count++;
-    return &pattern->compiled;
 }
 
 /* 1 matches, 0 does not, -1 fatal. */
 int schema_matches(struct schema_check *check, const char *source, const char *string,
                    const struct schema_place *place)
 {
-    const regex_t *pattern = compile(check, source, place);
-    return pattern ? regexec(pattern, string, 0, NULL, 0) == 0 : -1;
+    const regex_t *pattern = schema_pattern_of(check->compiled, source);
+    return pattern ? regexec(pattern, string, 0, NULL, 0) == 0
+                   : schema_fatal(check, place, "the schema's pattern '%s' cannot be read", source);
 }
 
 static int check_member(struct schema_check *check, const struct schema_subject *s, const json_t *schema,
@@ -109,6 +91,9 @@ static int key_properties(struct schema_check *check, const struct schema_subjec
     json_object_foreach((json_t *)(uintptr_t)s->value, key, member)
     {
         const json_t *schema = json_object_get(s->rule, key);
+        if (check->newer && !s->place && strcmp(key, "schema_version") == 0) {
+            continue;
+        }
         if (schema && check_member(check, s, schema, key, member) != 0) {
             return -1;
         }
@@ -155,6 +140,9 @@ static int is_spoken_of(struct schema_check *check, const struct schema_subject 
 
 static int unknown_member(struct schema_check *check, const struct schema_subject *s, const char *key)
 {
+    if (check->quiet) {
+        return -1;
+    }
     const char *names[64];
     size_t count = 0;
     const char *name;
@@ -181,6 +169,9 @@ static int key_additional_properties(struct schema_check *check, const struct sc
             return -1;
         }
         if (spoken_of) {
+            continue;
+        }
+        if (json_is_false(s->rule) && check->newer) {
             continue;
         }
         if (json_is_false(s->rule)) {
@@ -237,65 +228,66 @@ static int key_items(struct schema_check *check, const struct schema_subject *s)
     return 0;
 }
 
-/* Valid under the schema? 1 yes, 0 no, -1 fatal. The error of a "no" stays in `kept` when it lies deeper than
- * what is there: of several forms, the one that fits furthest is most likely the one that was meant. */
-static int try_value(struct schema_check *check, const struct schema_subject *s, const json_t *schema,
-                     struct dp_err *kept, size_t *kept_deepest)
+/* Valid under the schema? 1 yes, 0 no, -1 fatal. */
+static int fits(struct schema_check *check, const struct schema_subject *s, const json_t *schema)
 {
-    struct dp_err *outer = check->err;
-    struct dp_err own = {0};
-    check->err = &own;
+    check->quiet++;
     const int rc = check_value(check, schema, s->value, s->place);
-    check->err = outer;
-    if (rc == 0) {
-        return 1;
-    }
     if (check->fatal) {
-        *outer = own;
-    } else if (kept && check->deepest > *kept_deepest) {
-        *kept = own;
-        *kept_deepest = check->deepest;
+        return -1;
     }
-    return check->fatal ? -1 : 0;
+    check->quiet--;
+    return rc == 0;
 }
 
-/* Number of forms that fit, -1 fatal; the best error is left in `kept`. */
-static int count_forms(struct schema_check *check, const struct schema_subject *s, struct dp_err *kept)
+/* Number of forms that fit, -1 fatal. */
+static int count_forms(struct schema_check *check, const struct schema_subject *s)
 {
     int count = 0;
-    size_t deepest = 0;
-    schema_invalid(check, s->place, "none of the allowed forms fits");
-    *kept = *check->err;
-    deepest = check->deepest;
     for (size_t i = 0; i < json_array_size(s->rule); i++) {
-        const int fits = try_value(check, s, json_array_get(s->rule, i), kept, &deepest);
-        if (fits < 0) {
+        const int fit = fits(check, s, json_array_get(s->rule, i));
+        if (fit < 0) {
             return -1;
         }
-        count += fits;
+        count += fit;
+    }
+    return count;
+}
+
+/* No form fits. The error that lies deepest stays: the form that fits furthest is most likely the one that
+ * was meant. */
+static int no_form_fits(struct schema_check *check, const struct schema_subject *s)
+{
+    struct dp_err *outer = check->err;
+    schema_invalid(check, s->place, "none of the allowed forms fits");
+    size_t deepest = check->deepest;
+    for (size_t i = 0; !check->quiet && i < json_array_size(s->rule); i++) {
+        struct dp_err own = {0};
+        check->err = &own;
+        check_value(check, json_array_get(s->rule, i), s->value, s->place);
+        check->err = outer;
+        if (check->deepest > deepest) {
+            *outer = own;
+            deepest = check->deepest;
+        }
     }
     check->deepest = deepest;
-    return count;
+    return -1;
 }
 
 static int key_any_of(struct schema_check *check, const struct schema_subject *s)
 {
-    struct dp_err kept;
-    const int count = count_forms(check, s, &kept);
-    if (count == 0) {
-        *check->err = kept;
-    }
-    return count > 0 ? 0 : -1;
+    const int count = count_forms(check, s);
+    return count == 0 ? no_form_fits(check, s) : count > 0 ? 0 : -1;
 }
 
 static int key_one_of(struct schema_check *check, const struct schema_subject *s)
 {
-    struct dp_err kept;
-    const int count = count_forms(check, s, &kept);
-    if (count == 0) {
-        *check->err = kept;
+    const int count = count_forms(check, s);
+    if (count > 1) {
+        return schema_invalid(check, s->place, "more than one of the allowed forms fits");
     }
-    return count > 1 ? schema_invalid(check, s->place, "more than one of the allowed forms fits") : count - 1;
+    return count == 0 ? no_form_fits(check, s) : count - 1;
 }
 
 static int key_all_of(struct schema_check *check, const struct schema_subject *s)
@@ -310,37 +302,31 @@ static int key_all_of(struct schema_check *check, const struct schema_subject *s
 
 static int key_not(struct schema_check *check, const struct schema_subject *s)
 {
-    const int fits = try_value(check, s, s->rule, NULL, NULL);
-    return fits > 0 ? schema_invalid(check, s->place, "the value has a form that is not allowed") : fits;
+    const int fit = fits(check, s, s->rule);
+    return fit > 0 ? schema_invalid(check, s->place, "the value has a form that is not allowed") : fit;
 }
 
 static int key_if(struct schema_check *check, const struct schema_subject *s)
 {
-    const int fits = try_value(check, s, s->rule, NULL, NULL);
-    if (fits < 0) {
+    const int fit = fits(check, s, s->rule);
+    if (fit < 0) {
         return -1;
     }
-    const json_t *next = json_object_get(s->schema, fits ? "then" : "else");
+    const json_t *next = json_object_get(s->schema, fit ? "then" : "else");
     return next ? check_value(check, next, s->value, s->place) : 0;
 }
 
 static int key_ref(struct schema_check *check, const struct schema_subject *s)
 {
-    static const char prefix[] = "#/$defs/";
     const char *name = json_string_value(s->rule);
-    const json_t *target = NULL;
-    if (name && strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
-        target = json_object_get(json_object_get(check->root, "$defs"), name + sizeof(prefix) - 1);
-    }
-    return target
-               ? check_value(check, target, s->value, s->place)
+    return s->keyword->target
+               ? check_value(check, s->keyword->target, s->value, s->place)
                : schema_fatal(check, s->place, "the schema's reference '%s' leads nowhere", name ? name : "");
 }
 
 struct keyword {
     const char *name;
-    int (*check)(struct schema_check *check,
-                 const struct schema_subject *subject); /* NULL: says nothing by itself */
+    schema_function *check; /* NULL: says nothing by itself */
 };
 
 /* Sorted by strcmp. */
@@ -389,25 +375,29 @@ static int compare_keyword(const void *name, const void *row)
     return strcmp(name, ((const struct keyword *)row)->name);
 }
 
+bool schema_keyword_find(const char *name, schema_function **ret_check)
+{
+    const struct keyword *keyword =
+        bsearch(name, keywords, sizeof(keywords) / sizeof(keywords[0]), sizeof(keywords[0]), compare_keyword);
+    *ret_check = keyword ? keyword->check : NULL;
+    return keyword != NULL;
+}
+
 static int check_keywords(struct schema_check *check, const json_t *schema, const json_t *value,
                           const struct schema_place *place)
 {
-    const char *name;
-    json_t *rule;
-    json_object_foreach((json_t *)(uintptr_t)schema, name, rule)
-    {
-        const struct keyword *keyword = bsearch(name, keywords, sizeof(keywords) / sizeof(keywords[0]),
-                                                sizeof(keywords[0]), compare_keyword);
-        if (!keyword) {
-            return schema_fatal(check, place, "the schema's keyword '%.60s' is not supported", name);
-        }
+    const struct schema_node node = *schema_node_of(check->compiled, schema);
+    for (size_t i = 0; i < node.count; i++) {
+        const struct schema_rule *rule = &node.rules[i];
         const struct schema_subject subject = {
-            .schema = schema, .rule = rule, .value = value, .place = place};
-        if (keyword->check && keyword->check(check, &subject) != 0) {
+            .schema = schema, .keyword = rule, .rule = rule->value, .value = value, .place = place};
+        if (rule->check(check, &subject) != 0) {
             return -1;
         }
     }
-    return 0;
+    return node.unknown
+               ? schema_fatal(check, place, "the schema's keyword '%.60s' is not supported", node.unknown)
+               : 0;
 }
 
 static int check_value(struct schema_check *check, const json_t *schema, const json_t *value,
@@ -431,27 +421,17 @@ static int check_value(struct schema_check *check, const json_t *schema, const j
     return rc;
 }
 
-int dp_schema_check(const json_t *schema, const json_t *value, struct dp_err *err)
-{
-    struct dp_err ignored = {0};
-    struct schema_check *check = dp_alloc(1, sizeof(*check));
-    check->root = schema;
-    check->err = err ? err : &ignored;
-    const int rc = check_value(check, schema, value, NULL);
-    for (size_t i = 0; i < check->pattern_count; i++) {
-        regfree(&check->patterns[i].compiled);
-    }
-    free(check);
-    return rc;
-}
-
 enum { BUILTIN_MAX = 32 };
-static json_t *builtin[BUILTIN_MAX];
+static struct {
+    json_t *schema;
+    struct schema_compiled *compiled;
+} builtin[BUILTIN_MAX];
 
 __attribute__((destructor)) static void free_builtin(void)
 {
     for (size_t i = 0; i < BUILTIN_MAX; i++) {
-        json_decref(builtin[i]);
+        schema_compiled_free(builtin[i].compiled);
+        json_decref(builtin[i].schema);
     }
 }
 
@@ -459,11 +439,39 @@ const json_t *dp_schema_builtin(const char *name)
 {
     for (size_t i = 0; i < BUILTIN_MAX && dp_schema_texts[i].name; i++) {
         if (strcmp(dp_schema_texts[i].name, name) == 0) {
-            if (!builtin[i]) {
-                builtin[i] = json_loads(dp_schema_texts[i].text, JSON_REJECT_DUPLICATES, NULL);
+            if (!builtin[i].schema) {
+                builtin[i].schema = json_loads(dp_schema_texts[i].text, JSON_REJECT_DUPLICATES, NULL);
+                builtin[i].compiled = schema_compiled_new(builtin[i].schema);
             }
-            return builtin[i];
+            return builtin[i].schema;
         }
     }
     return NULL;
+}
+
+static struct schema_compiled *builtin_compiled(const json_t *schema)
+{
+    for (size_t i = 0; schema && i < BUILTIN_MAX && dp_schema_texts[i].name; i++) {
+        if (builtin[i].schema == schema) {
+            return builtin[i].compiled;
+        }
+    }
+    return NULL;
+}
+
+static int check_all(const json_t *schema, const json_t *value, bool newer, struct dp_err *err)
+{
+    struct dp_err ignored = {0};
+    struct schema_compiled *built = builtin_compiled(schema);
+    struct schema_compiled *own = built ? NULL : schema_compiled_new(schema);
+    struct schema_check check = {
+        .compiled = built ? built : own, .err = err ? err : &ignored, .newer = newer};
+    const int rc = check_value(&check, schema, value, NULL);
+    schema_compiled_free(own);
+    return rc;
+}
+
+int dp_schema_check(const json_t *schema, const json_t *value, struct dp_err *err)
+{
+    return check_all(schema, value, false, err);
 }

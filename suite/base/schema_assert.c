@@ -47,40 +47,24 @@ static bool is_integer(const json_t *value)
            (json_is_real(value) && trunc(json_real_value(value)) == json_real_value(value));
 }
 
-static bool has_type(const json_t *value, const char *type)
+static bool has_type(const json_t *value, unsigned types)
 {
-    static const struct {
-        const char *name;
-        json_type type;
-    } types[] = {{"object", JSON_OBJECT}, {"array", JSON_ARRAY},  {"string", JSON_STRING},
-                 {"null", JSON_NULL},     {"boolean", JSON_TRUE}, {"boolean", JSON_FALSE}};
-    if (strcmp(type, "integer") == 0) {
-        return is_integer(value);
-    }
-    if (strcmp(type, "number") == 0) {
-        return json_is_number(value);
-    }
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (types[i].type == json_typeof(value) && strcmp(types[i].name, type) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const unsigned integer = 1u << JSON_INTEGER;
+    return value && ((types & 1u << json_typeof(value)) || ((types & integer) && is_integer(value)));
 }
 
 int schema_key_type(struct schema_check *check, const struct schema_subject *s)
 {
+    if (has_type(s->value, s->keyword->types)) {
+        return 0;
+    }
+    if (check->quiet) {
+        return -1;
+    }
     if (json_is_string(s->rule)) {
         const char *type = json_string_value(s->rule);
         const bool vowel = strchr("aeiou", type[0]) != NULL;
-        return has_type(s->value, type)
-                   ? 0
-                   : schema_invalid(check, s->place, "expected %s %s", vowel ? "an" : "a", type);
-    }
-    for (size_t i = 0; i < json_array_size(s->rule); i++) {
-        if (has_type(s->value, json_string_value(json_array_get(s->rule, i)))) {
-            return 0;
-        }
+        return schema_invalid(check, s->place, "expected %s %s", vowel ? "an" : "a", type);
     }
     struct dp_text names = DP_TEXT(120);
     for (size_t i = 0; i < json_array_size(s->rule); i++) {
@@ -100,8 +84,9 @@ static void print_short(char *ret, size_t size, const json_t *value)
 
 int schema_key_const(struct schema_check *check, const struct schema_subject *s)
 {
-    if (same(s->rule, s->value)) {
-        return 0;
+    const bool equal = same(s->rule, s->value);
+    if (equal || check->quiet) {
+        return equal ? 0 : -1;
     }
     char text[100];
     print_short(text, sizeof(text), s->rule);
@@ -114,6 +99,9 @@ int schema_key_enum(struct schema_check *check, const struct schema_subject *s)
         if (same(json_array_get(s->rule, i), s->value)) {
             return 0;
         }
+    }
+    if (check->quiet) {
+        return -1;
     }
     const char *words[32];
     size_t count = 0;
@@ -208,6 +196,9 @@ static int at_least(struct schema_check *check, const struct schema_subject *s, 
 static int at_most(struct schema_check *check, const struct schema_subject *s, const struct measure *measure)
 {
     const size_t bound = (size_t)json_integer_value(s->rule);
+    if (json_string_length(s->value) <= bound && json_is_string(s->value)) {
+        return 0; /* as many bytes have no more characters */
+    }
     return !measure->applies(s->value) || measure->size(s->value) <= bound
                ? 0
                : schema_invalid(check, s->place, "expected at most %zu %s", bound, measure->unit);
