@@ -9,6 +9,23 @@
 #include "suite/base/err.h"
 #include "suite/base/text.h"
 
+const struct dp_exit_meaning dp_exit_meanings[] = {
+    {DP_EXIT_OK, "0", "no finding: no guarantee broken, the reports agree, the gate passes"},
+    {DP_EXIT_FINDINGS, "1",
+     "a finding: a guarantee broken or bits wrong (with --fail-on varies any variation), the reports differ, "
+     "the "
+     "gate fails"},
+    {DP_EXIT_NO_VERDICT, "2",
+     "no verdict: a control misbehaved, a program did not use the stack, a required backend is absent, an "
+     "error, "
+     "something could not be written"},
+    {DP_EXIT_USAGE, "64", "bad usage"},
+    {DP_EXIT_DATA, "65", "bad input: a file, a stack, a signature, or reports that cannot be compared"},
+    {DP_EXIT_NOTHING_RAN, "77", "nothing could run"},
+    {DP_EXIT_SIGNAL, "128+N", "stopped by signal N; the report is written and marked interrupted"},
+};
+const size_t dp_exit_meaning_count = sizeof(dp_exit_meanings) / sizeof(dp_exit_meanings[0]);
+
 /* Stores the text harmless for a terminal. A text cut in the middle of a character loses that character's
  * rest to '?', which is why this comes after the cutting. */
 static void store(struct dp_err *err, const char *text)

@@ -9,6 +9,7 @@
 #define DP_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 /* Exit codes of the program. Their precedence is decided in suite/judge/exit_code.c alone. */
 enum dp_exit {
@@ -20,6 +21,16 @@ enum dp_exit {
     DP_EXIT_NOTHING_RAN = 77,
     DP_EXIT_SIGNAL = 128 /* + the signal's number */
 };
+
+/* What each code means in every command, in ascending order: the only place that says it. README.md has the
+ * same table, the manual and each --help are made from it. */
+struct dp_exit_meaning {
+    int code;
+    const char *shown; /* "64", "128+N" */
+    const char *meaning;
+};
+extern const struct dp_exit_meaning dp_exit_meanings[];
+extern const size_t dp_exit_meaning_count;
 
 struct dp_err {
     int code; /* the exit code this error asks for: one of enum dp_exit */

@@ -8,7 +8,7 @@
 #include "suite/base/options.h"
 #include "suite/base/text.h"
 
-enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
+enum { HELP_COLUMN = 28, EXIT_COLUMN = 9, HELP_WIDTH = 96 };
 
 static void strings_add(struct dp_strings *strings, const char *item)
 {
@@ -38,20 +38,21 @@ static const struct dp_option *find_short(const struct dp_command_line *line, ch
 }
 
 /* Every command has these two; they print and end the parsing. */
-static const struct dp_option common[] = {
+const struct dp_option dp_options_common[] = {
     {.kind = DP_OPTION_FLAG, .letter = 'h', .name = "help", .help = "print this text"},
     {.kind = DP_OPTION_FLAG, .letter = 'V', .name = "version", .help = "print the program's version"},
 };
-enum { COMMON_COUNT = sizeof(common) / sizeof(common[0]) };
+enum { COMMON_COUNT = sizeof(dp_options_common) / sizeof(dp_options_common[0]) };
+const size_t dp_options_common_count = COMMON_COUNT;
 
 /* Whether `word` is one of them, by its short or its long name. */
 static const struct dp_option *find_common(const char *word)
 {
     for (size_t i = 0; i < COMMON_COUNT; i++) {
-        const char letter[] = {'-', common[i].letter, '\0'};
+        const char letter[] = {'-', dp_options_common[i].letter, '\0'};
         if (strcmp(word, letter) == 0 ||
-            (strncmp(word, "--", 2) == 0 && strcmp(word + 2, common[i].name) == 0)) {
-            return &common[i];
+            (strncmp(word, "--", 2) == 0 && strcmp(word + 2, dp_options_common[i].name) == 0)) {
+            return &dp_options_common[i];
         }
     }
     return NULL;
@@ -59,7 +60,7 @@ static const struct dp_option *find_common(const char *word)
 
 static void print_common(const struct dp_command_line *line, const struct dp_option *option)
 {
-    if (option == &common[0]) {
+    if (option == &dp_options_common[0]) {
         dp_options_help(line, stdout);
     } else {
         puts("detprobe " DP_VERSION);
@@ -73,7 +74,7 @@ static int unknown_option(const struct dp_command_line *line, const char *name, 
         names[i] = line->options[i].name;
     }
     for (size_t i = 0; i < COMMON_COUNT; i++) {
-        names[line->count + i] = common[i].name;
+        names[line->count + i] = dp_options_common[i].name;
     }
     const char *near = dp_suggest(name, names, line->count + COMMON_COUNT);
     free(names);
@@ -84,6 +85,57 @@ static int unknown_option(const struct dp_command_line *line, const char *name, 
 const char *dp_option_choices(const struct dp_option *option)
 {
     return option->choices_of ? option->choices_of() : option->choices;
+}
+
+const char *dp_option_argument(const struct dp_option *option)
+{
+    const char *choices = dp_option_choices(option);
+    return option->kind == DP_OPTION_FLAG ? NULL
+           : option->argument             ? option->argument
+           : choices                      ? choices
+                                          : "VALUE";
+}
+
+static char *show_duration(int64_t ns)
+{
+    const int64_t second = 1000000000;
+    return ns <= 0            ? NULL
+           : ns % second == 0 ? dp_printf("%llds", (long long)(ns / second))
+                              : dp_printf("%lldms", (long long)(ns * 1000 / second));
+}
+
+char *dp_option_default(const struct dp_command_line *line, const struct dp_option *option)
+{
+    const void *at = line && line->defaults ? (const char *)line->defaults + option->offset : NULL;
+    const char *word = NULL;
+    switch (at ? option->kind : DP_OPTION_FLAG) {
+    case DP_OPTION_FLAG:
+    case DP_OPTION_LIST:
+        return NULL;
+    case DP_OPTION_INT: /* a number that could not be typed says that none was */
+        return *(const int64_t *)at < option->low ? NULL : dp_printf("%lld", (long long)*(const int64_t *)at);
+    case DP_OPTION_DURATION:
+        return show_duration(*(const int64_t *)at);
+    case DP_OPTION_STRING:
+    case DP_OPTION_CHOICE:
+        word = *(const char *const *)at;
+    }
+    return word ? dp_strdup(word) : NULL;
+}
+
+const char *dp_exit_text(const struct dp_command_line *line, int code)
+{
+    for (size_t i = 0; i < DP_EXITS_MOST && line->exits[i].text; i++) {
+        if (line->exits[i].code == code) {
+            return line->exits[i].text;
+        }
+    }
+    for (size_t i = 0; code == DP_EXIT_USAGE && i < dp_exit_meaning_count; i++) {
+        if (dp_exit_meanings[i].code == code) {
+            return dp_exit_meanings[i].meaning;
+        }
+    }
+    return NULL;
 }
 
 /* The word of "a|b|c" that equals `value`: the target must outlive argv's copy, so the caller's value is kept
@@ -261,25 +313,56 @@ static void print_wrapped(FILE *out, const char *text, int column)
     fputc('\n', out);
 }
 
-static void print_option(const struct dp_option *option, FILE *out)
+/* What a table elsewhere offers and the value it has by itself cannot stand in the text. Owned. */
+static char *full_help(const struct dp_command_line *line, const struct dp_option *option)
+{
+    const char *choices = option->choices_of ? option->choices_of() : "";
+    char *value = dp_option_default(line, option);
+    char *help = *choices || value
+                     ? dp_printf("%s (%s%s%s%s)", option->help, choices, *choices && value ? "; " : "",
+                                 value ? "default " : "", value ? value : "")
+                     : dp_strdup(option->help);
+    free(value);
+    return help;
+}
+
+static void print_option(const struct dp_command_line *line, const struct dp_option *option, FILE *out)
 {
     char letter[8] = "    ";
     if (option->letter) {
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     }
-    const bool flag = option->kind == DP_OPTION_FLAG;
-    const char *choices = dp_option_choices(option);
-    const char *argument = option->argument ? option->argument : choices ? choices : "VALUE";
-    int at = fprintf(out, "  %s--%s%s%s", letter, option->name, flag ? "" : " ", flag ? "" : argument);
+    const char *argument = dp_option_argument(option);
+    int at =
+        fprintf(out, "  %s--%s%s%s", letter, option->name, argument ? " " : "", argument ? argument : "");
     if (at >= HELP_COLUMN) {
         fputc('\n', out);
         at = 0;
     }
     fprintf(out, "%*s", HELP_COLUMN - at, "");
-    /* What a table elsewhere offers cannot stand in the text. */
-    char *help = option->choices_of ? dp_printf("%s (%s)", option->help, choices) : dp_strdup(option->help);
+    char *help = full_help(line, option);
     print_wrapped(out, help, HELP_COLUMN);
     free(help);
+}
+
+static void print_exits(const struct dp_command_line *line, FILE *out)
+{
+    fputs("\nexit codes:\n", out);
+    for (size_t i = 0; i < dp_exit_meaning_count; i++) {
+        const char *text = dp_exit_text(line, dp_exit_meanings[i].code);
+        if (text) {
+            fprintf(out, "  %-*s  ", EXIT_COLUMN - 4, dp_exit_meanings[i].shown);
+            print_wrapped(out, text, EXIT_COLUMN);
+        }
+    }
+}
+
+static void print_examples(const struct dp_command_line *line, FILE *out)
+{
+    for (size_t i = 0; i < DP_EXAMPLES_MOST && line->examples[i].command; i++) {
+        fprintf(out, "%s  %s\n      %s\n", i ? "" : "\nexamples:\n", line->examples[i].command,
+                line->examples[i].text);
+    }
 }
 
 void dp_options_help(const struct dp_command_line *line, FILE *out)
@@ -288,12 +371,14 @@ void dp_options_help(const struct dp_command_line *line, FILE *out)
     print_wrapped(out, line->summary, 0);
     fputs("\noptions:\n", out);
     for (size_t i = 0; i < line->count; i++) {
-        print_option(&line->options[i], out);
+        print_option(line, &line->options[i], out);
     }
     for (size_t i = 0; i < COMMON_COUNT; i++) {
-        print_option(&common[i], out);
+        print_option(NULL, &dp_options_common[i], out);
     }
     if (line->details) {
         fprintf(out, "\n%s\n", line->details);
     }
+    print_exits(line, out);
+    print_examples(line, out);
 }

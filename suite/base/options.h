@@ -39,12 +39,30 @@ struct dp_option {
     int64_t low, high;
 };
 
+/* When a command ends with a code, in its own words; a row without text ends the rows. */
+struct dp_exit_row {
+    int code;
+    const char *text;
+};
+
+/* A command that works as it stands where report.json, before.json and after.json are reports: the tests run
+ * it. */
+struct dp_example {
+    const char *command;
+    const char *text; /* what it is for */
+};
+
+enum { DP_EXITS_MOST = 8, DP_EXAMPLES_MOST = 8 };
+
 struct dp_command_line {
     const char *usage;   /* "detprobe run [--all | SELECTOR...]" */
     const char *summary; /* a paragraph under the usage line */
     const struct dp_option *options;
     size_t count;
-    const char *details; /* text after the options (exit codes, examples), or NULL */
+    const void *defaults;                         /* the values that the command begins with, or NULL */
+    const char *details;                          /* a paragraph after the options, or NULL */
+    struct dp_exit_row exits[DP_EXITS_MOST];      /* bad usage is every command's and needs no row */
+    struct dp_example examples[DP_EXAMPLES_MOST]; /* ended by a row of NULLs, the most useful first */
 };
 
 /* Parses argv[1..] into `values`, the struct that the rows' offsets are of. Options and operands may be
@@ -55,6 +73,15 @@ int dp_options_parse(const struct dp_command_line *line, int argc, char **argv, 
                      struct dp_strings *ret_operands, bool *ret_help, struct dp_err *err);
 /* The words of a choice, from either member; NULL for other kinds. */
 const char *dp_option_choices(const struct dp_option *option);
+/* What the argument is called; NULL for a flag. */
+const char *dp_option_argument(const struct dp_option *option);
+/* The value of an option that is not given, as it would be typed; owned, NULL where there is none. */
+char *dp_option_default(const struct dp_command_line *line, const struct dp_option *option);
+/* When the command ends with this code; NULL: it never does. */
+const char *dp_exit_text(const struct dp_command_line *line, int code);
+/* The options that every command has. */
+extern const struct dp_option dp_options_common[];
+extern const size_t dp_options_common_count;
 void dp_options_help(const struct dp_command_line *line, FILE *out);
 
 #endif

@@ -47,14 +47,23 @@ static const struct dp_option option_table[] = {
      .offset = offsetof(struct diff_options, delivery.verbose)},
 };
 
+static const struct diff_options defaults = {
+    .delivery = {.format = "text", .output = "-", .colour = "never"}};
+
 static const struct dp_command_line command_line = {
     .usage = "detprobe diff BEFORE AFTER [OPTION...]",
     .summary = "Compares two reports of one level and seed: verdicts and bits, case by case, put together by "
                "what may explain them; then what differs in the environment.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
-    .details = "exit codes: 0 the results agree (differences of the environment alone are shown),\n"
-               "1 they differ, 2 not written, 64 usage, 65 bad report or reports that cannot be compared",
+    .defaults = &defaults,
+    .exits = {{DP_EXIT_OK, "the results agree; differences of the environment alone are shown"},
+              {DP_EXIT_FINDINGS, "the results differ"},
+              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_DATA, "bad report, or reports that cannot be compared"}},
+    .examples = {{"detprobe diff before.json after.json", "what changed, under what may explain it"},
+                 {"detprobe diff before.json after.json --format markdown",
+                  "the same for an issue or a pull request"}},
 };
 
 static int deliver(struct diff_options *o, const json_t *diff, struct dp_err *err)
@@ -101,7 +110,7 @@ static int compare(struct diff_options *o, struct dp_err *err)
 
 static int cmd_diff(int argc, char **argv)
 {
-    struct diff_options o = {.delivery = {.format = "text", .output = "-", .colour = "never"}};
+    struct diff_options o = defaults;
     struct dp_err err = {.code = DP_EXIT_USAGE};
     bool help = false;
     int code = DP_EXIT_OK;

@@ -179,8 +179,12 @@ static const struct dp_command_line command_line = {
     .summary =
         "Says in five lines which backends and probe programs can run here, which library files would be "
         "measured, and why not where not.",
-    .details = "exit codes: 0 something can run, 2 no probes installed or a program that does not use\n"
-               "the stack, 64 usage, 65 bad catalogue or stack, 77 nothing can run",
+    .exits = {{DP_EXIT_OK, "something can run"},
+              {DP_EXIT_NO_VERDICT, "no probes installed, or a program that does not use the stack"},
+              {DP_EXIT_DATA, "bad catalogue or stack"},
+              {DP_EXIT_NOTHING_RAN, "nothing can run"}},
+    .examples = {{"detprobe doctor", "what can run here, and which library files would be measured"},
+                 {"detprobe doctor --stack /usr", "the same for the libraries of a prefix and no others"}},
 };
 
 static int cmd_doctor(int argc, char **argv)

@@ -45,7 +45,14 @@ static const struct dp_command_line command_line = {
         "here. A SELECTOR is a case id, a glob over ids, or @TAG.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
-    .details = "exit codes: 0 listed, 2 not written, 64 usage, 65 bad catalogue file",
+    .exits = {{DP_EXIT_OK, "listed"},
+              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_DATA, "bad catalogue file"}},
+    .examples = {{"detprobe list 'cpu/gemm/*'", "the cases of one family with what is guaranteed for each"},
+                 {"detprobe list @python --exclude 'python/stdlib/set-*'",
+                  "a backend without some of its cases"},
+                 {"detprobe list --json | jq -r '.[] | select(.used_by[]? == \"aten::index_add\") | .id'",
+                  "the cases behind an operator of a framework"}},
 };
 
 /* Controls of every backend of which a case is chosen. */

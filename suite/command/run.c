@@ -104,15 +104,38 @@ static const struct dp_option option_table[] = {
     OPTION(CHOICE, 0, "color", "WHEN", colour, "colour: auto, always, never", .choices = "auto|always|never"),
 };
 
+static const struct run_options defaults = {.plan = {.fresh = -1},
+                                            .seed = -1,
+                                            .fresh = -1,
+                                            .jobs = 1,
+                                            .timeout_ns = INT64_C(120) * 1000000000,
+                                            .fail_on = "broken",
+                                            .colour = "auto"};
+
 static const struct dp_command_line command_line = {
     .usage = "detprobe run [--all | SELECTOR...] [OPTION...]",
     .summary = "Runs cases again and again under controlled variation, compares raw output bits, prints what "
                "varies and writes the report. A SELECTOR is a case id, a glob over ids, or @TAG.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
-    .details = "exit codes: 0 no guarantee broken, 1 findings, 2 no valid verdict, 64 usage, 65 bad "
-               "input file,\n"
-               "77 nothing ran, 128+N stopped by signal N",
+    .defaults = &defaults,
+    .exits =
+        {{DP_EXIT_OK, "no guarantee broken"},
+         {DP_EXIT_FINDINGS, "a guarantee broken or bits wrong; with --fail-on varies any variation"},
+         {DP_EXIT_NO_VERDICT,
+          "no valid verdict: a control misbehaved, a program did not use the stack, a required backend is "
+          "absent, an error, the report could not be written"},
+         {DP_EXIT_DATA, "bad catalogue, run log or stack"},
+         {DP_EXIT_NOTHING_RAN, "nothing could run"},
+         {DP_EXIT_SIGNAL, "stopped by signal N; the report is written and marked interrupted"}},
+    .examples = {{"detprobe run --all --level quick", "every case, in seconds"},
+                 {"detprobe run --all --level quick --require cpu -o report.json",
+                  "in CI: the exit code is the verdict, the report is kept"},
+                 {"detprobe run 'cpu/conv/*' @blas --exclude @cuda", "only what is used"},
+                 {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
+                  "one axis alone, and any variation fails"},
+                 {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
+                 {"detprobe run --resume report.json.log.jsonl", "go on after a kill, to the same report"}},
 };
 
 /* "--axis threads,batch" is two axes. `*ret_text` owns the pieces. */
@@ -595,13 +618,7 @@ static void run_free(struct run *run)
 
 static int cmd_run(int argc, char **argv)
 {
-    struct run run = {.options = {.plan = {.fresh = -1},
-                                  .seed = -1,
-                                  .fresh = -1,
-                                  .jobs = 1,
-                                  .timeout_ns = INT64_C(120) * 1000000000,
-                                  .fail_on = "broken",
-                                  .colour = "auto"}};
+    struct run run = {.options = defaults};
     struct dp_err err = {0};
     bool help = false;
     int code = 0;

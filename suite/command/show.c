@@ -47,12 +47,21 @@ static const struct dp_option option_table[] = {
      .offset = offsetof(struct show_options, delivery.verbose)},
 };
 
+static const struct show_options defaults = {.delivery = {.format = "text", .output = "-", .colour = "auto"}};
+
 static const struct dp_command_line command_line = {
     .usage = "detprobe show REPORT [OPTION...]",
     .summary = "Prints a report that 'detprobe run -o FILE' wrote; - reads it from standard input.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
-    .details = "exit codes: 0 shown (whatever the report says), 2 not written, 64 usage, 65 bad report",
+    .defaults = &defaults,
+    .exits = {{DP_EXIT_OK, "shown, whatever the report says"},
+              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_DATA, "bad report"}},
+    .examples = {{"detprobe show report.json", "the table again, with what to do about each finding"},
+                 {"detprobe show report.json --verbose --color always | less -R",
+                  "a row for every case, in a pager"},
+                 {"detprobe show report.json --format json -o copy.json", "the document itself, in a file"}},
 };
 
 static int show(struct show_options *o, struct dp_err *err)
@@ -79,7 +88,7 @@ static int show(struct show_options *o, struct dp_err *err)
 
 static int cmd_show(int argc, char **argv)
 {
-    struct show_options o = {.delivery = {.format = "text", .output = "-", .colour = "auto"}};
+    struct show_options o = defaults;
     struct dp_err err = {0};
     bool help = false;
     int code = DP_EXIT_OK;

@@ -73,7 +73,11 @@ static const struct dp_command_line command_line = {
     .usage = "detprobe validate FILE...",
     .summary = "Checks report and catalogue files strictly: schema, known version, and of a report that its "
                "digest is that of its body. All files are looked at; - is standard input.",
-    .details = "exit codes: 0 all valid, 64 usage, 65 some file is not valid",
+    .exits = {{DP_EXIT_OK, "all valid"},
+              {DP_EXIT_NO_VERDICT, "standard output could not be written"},
+              {DP_EXIT_DATA, "some file is not valid"}},
+    .examples = {{"detprobe validate report.json",
+                  "whether a report is whole and its digest that of its body"}},
 };
 
 static int cmd_validate(int argc, char **argv)

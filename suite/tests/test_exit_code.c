@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -73,6 +74,18 @@ static int code_of(enum condition condition, const char *fail_on)
     return codes[condition];
 }
 
+/* What the code is called where exit codes are described: 143 is a case of 128+N. */
+static void assert_documented(int code)
+{
+    for (size_t i = 0; i < dp_exit_meaning_count; i++) {
+        const struct dp_exit_meaning *row = &dp_exit_meanings[i];
+        if (row->code == code || (row->code == DP_EXIT_SIGNAL && code > DP_EXIT_SIGNAL)) {
+            return;
+        }
+    }
+    fail_msg("exit code %d is nowhere described", code);
+}
+
 static void test_every_subset(void **state)
 {
     static const char *const words[] = {"broken", "varies", "changes", "never"};
@@ -84,6 +97,7 @@ static void test_every_subset(void **state)
                 const int code = set & 1u << i ? code_of((enum condition)i, words[w]) : -1;
                 expected = code >= 0 ? code : expected;
             }
+            assert_documented(dp_exit_code(&verdict));
             if (dp_exit_code(&verdict) != expected) {
                 fail_msg("set 0x%x, fail-on %s: %d, not %d", set, words[w], dp_exit_code(&verdict), expected);
             }
@@ -122,9 +136,23 @@ static void test_reason(void **state)
     assert_int_equal(dp_exit_code(&signal), 130);
 }
 
+static void test_meanings(void **state)
+{
+    int last = -1;
+    for (size_t i = 0; i < dp_exit_meaning_count; i++) {
+        const struct dp_exit_meaning *row = &dp_exit_meanings[i];
+        char shown[16];
+        snprintf(shown, sizeof(shown), row->code == DP_EXIT_SIGNAL ? "%d+N" : "%d", row->code);
+        assert_string_equal(row->shown, shown);
+        assert_true(row->code > last && row->meaning[0]);
+        last = row->code;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_meanings),
         cmocka_unit_test(test_every_subset),
         cmocka_unit_test(test_allow_insensitive),
         cmocka_unit_test(test_default_is_broken),

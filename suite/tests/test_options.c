@@ -191,25 +191,69 @@ static const char *few_words(void)
     return "c|d";
 }
 
+/* The rows of the table above, with the value each has by itself. */
+static void test_defaults(void **state)
+{
+    const struct values defaults = {.output = "-", .level = "quick", .runs = -1, .budget = 1500000000};
+    const struct values others = {.verbose = true, .runs = 7, .budget = INT64_C(120000000000)};
+    const struct dp_command_line lines[] = {
+        {.options = options, .count = COUNT(options), .defaults = &defaults},
+        {.options = options, .count = COUNT(options), .defaults = &others},
+        {.options = options, .count = COUNT(options)},
+    };
+    const struct {
+        const char *name, *values[COUNT(lines)];
+    } rows[] = {
+        {"verbose", {NULL, NULL, NULL}}, {"output", {"-", NULL, NULL}}, {"level", {"quick", NULL, NULL}},
+        {"exclude", {NULL, NULL, NULL}}, {"runs", {NULL, "7", NULL}},   {"budget", {"1500ms", "120s", NULL}},
+    };
+    size_t seen = 0;
+    for (size_t i = 0; i < COUNT(options); i++) {
+        for (size_t k = 0; k < COUNT(rows) * COUNT(lines); k++) {
+            if (strcmp(rows[k / COUNT(lines)].name, options[i].name) == 0) {
+                const char *expected = rows[k / COUNT(lines)].values[k % COUNT(lines)];
+                char *value = dp_option_default(&lines[k % COUNT(lines)], &options[i]);
+                assert_string_equal(value ? value : "none", expected ? expected : "none");
+                free(value);
+                seen++;
+            }
+        }
+    }
+    assert_int_equal(seen, COUNT(rows) * COUNT(lines));
+}
+
 static void test_help_text(void **state)
 {
+    static const struct shown {
+        bool verbose;
+        const char *level, *format;
+    } defaults = {.format = "c"};
     const struct dp_option rows[] = {
-        {.kind = DP_OPTION_FLAG, .letter = 'v', .name = "verbose", .help = "say more"},
+        {.kind = DP_OPTION_FLAG,
+         .letter = 'v',
+         .name = "verbose",
+         .help = "say more",
+         .offset = offsetof(struct shown, verbose)},
         {.kind = DP_OPTION_CHOICE,
          .name = "level",
+         .offset = offsetof(struct shown, level),
          .help = "words and words and words and words and words and words and words and words",
          .choices = "a|b"},
         {.kind = DP_OPTION_CHOICE,
          .name = "format",
          .argument = "FORMAT",
          .help = "one of",
+         .offset = offsetof(struct shown, format),
          .choices_of = few_words},
     };
     const struct dp_command_line shown = {.usage = "detprobe x FILE",
                                           .summary = "Does x.",
                                           .options = rows,
                                           .count = COUNT(rows),
-                                          .details = "exit codes: 0"};
+                                          .defaults = &defaults,
+                                          .details = "More of x.",
+                                          .exits = {{DP_EXIT_OK, "done"}, {DP_EXIT_SIGNAL, "stopped"}},
+                                          .examples = {{"detprobe x y", "does y"}}};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -223,10 +267,17 @@ static void test_help_text(void **state)
         "  -v, --verbose             say more\n"
         "      --level a|b           words and words and words and words and words and words and words\n"
         "                            and words\n"
-        "      --format FORMAT       one of (c|d)\n"
+        "      --format FORMAT       one of (c|d; default c)\n"
         "  -h, --help                print this text\n"
         "  -V, --version             print the program's version\n\n"
-        "exit codes: 0\n");
+        "More of x.\n\n"
+        "exit codes:\n"
+        "  0      done\n"
+        "  64     bad usage\n"
+        "  128+N  stopped\n\n"
+        "examples:\n"
+        "  detprobe x y\n"
+        "      does y\n");
     free(text);
 }
 
@@ -236,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_every_form), cmocka_unit_test(test_short_and_last_wins),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_help_wins),
         cmocka_unit_test(test_errors),     cmocka_unit_test(test_help_text),
+        cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
