@@ -26,9 +26,13 @@ struct dp_report_parts {
  * code 2). */
 json_t *dp_report_make(const struct dp_report_parts *parts, struct dp_err *err);
 
-/* Strict reader: size limit, schema, known major version, digest equal to the body's. Owned; code 65. */
-json_t *dp_report_load(const char *path, struct dp_err *err);
+/* Size limit, schema, digest equal to the body's, and parts that agree with each other. Code 65. `check` is
+ * for who judges the report itself; `accept` takes a newer minor version too, whose members it does not know
+ * are passed over. */
 int dp_report_check(const json_t *report, struct dp_err *err);
+int dp_report_accept(const json_t *report, struct dp_err *err);
+/* Reads a file that dp_report_accept takes. Owned. */
+json_t *dp_report_load(const char *path, struct dp_err *err);
 /* Frees what each setting of each axis gave, most of a large report: for who compares reports. */
 void dp_report_forget_settings(json_t *report);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/base/json.h"
 #include "suite/base/schema.h"
 #include "suite/base/schema_builtin.h"
 #include "suite/base/schema_internal.h"
@@ -91,7 +92,7 @@ static int key_properties(struct schema_check *check, const struct schema_subjec
     json_object_foreach((json_t *)(uintptr_t)s->value, key, member)
     {
         const json_t *schema = json_object_get(s->rule, key);
-        if (check->newer && !s->place && strcmp(key, "schema_version") == 0) {
+        if (check->versioned && !s->place && strcmp(key, "schema_version") == 0) {
             continue;
         }
         if (schema && check_member(check, s, schema, key, member) != 0) {
@@ -459,13 +460,13 @@ static struct schema_compiled *builtin_compiled(const json_t *schema)
     return NULL;
 }
 
-static int check_all(const json_t *schema, const json_t *value, bool newer, struct dp_err *err)
+static int check_all(const json_t *schema, const json_t *value, struct schema_check check)
 {
     struct dp_err ignored = {0};
     struct schema_compiled *built = builtin_compiled(schema);
     struct schema_compiled *own = built ? NULL : schema_compiled_new(schema);
-    struct schema_check check = {
-        .compiled = built ? built : own, .err = err ? err : &ignored, .newer = newer};
+    check.compiled = built ? built : own;
+    check.err = check.err ? check.err : &ignored;
     const int rc = check_value(&check, schema, value, NULL);
     schema_compiled_free(own);
     return rc;
@@ -473,5 +474,36 @@ static int check_all(const json_t *schema, const json_t *value, bool newer, stru
 
 int dp_schema_check(const json_t *schema, const json_t *value, struct dp_err *err)
 {
-    return check_all(schema, value, false, err);
+    return check_all(schema, value, (struct schema_check){.err = err});
+}
+
+/* "1.12" and nothing that only looks like it. */
+static bool read_version(const char *text, long ret[2])
+{
+    char again[48];
+    char *end = NULL;
+    ret[0] = strtol(text, &end, 10);
+    ret[1] = *end == '.' ? strtol(end + 1, NULL, 10) : -1;
+    snprintf(again, sizeof(again), "%ld.%ld", ret[0], ret[1]);
+    return ret[0] >= 0 && ret[1] >= 0 && strcmp(again, text) == 0;
+}
+
+int dp_schema_check_document(const char *name, const json_t *document, enum dp_schema_reading reading,
+                             struct dp_err *err)
+{
+    const json_t *schema = dp_schema_builtin(name);
+    const json_t *rule = json_object_get(json_object_get(schema, "properties"), "schema_version");
+    const char *known = dp_json_string(rule, "const", "");
+    const char *found = dp_json_string(document, "schema_version", NULL);
+    long ours[2] = {0}, theirs[2] = {0};
+    if (!found) {
+        return dp_err_set(err, DP_EXIT_DATA, "not a %s: it has no 'schema_version'", name);
+    }
+    const bool read = read_version(known, ours) && read_version(found, theirs) && theirs[0] == ours[0];
+    if (!read || (theirs[1] > ours[1] && reading == DP_SCHEMA_STRICT)) {
+        return dp_err_set(err, DP_EXIT_DATA, "unknown schema version '%.40s', this detprobe reads %s", found,
+                          known);
+    }
+    return check_all(schema, document,
+                     (struct schema_check){.err = err, .versioned = true, .newer = theirs[1] > ours[1]});
 }

@@ -23,4 +23,15 @@ int dp_schema_check(const json_t *schema, const json_t *value, struct dp_err *er
  * Names: "catalogue", "report", "list", ...; NULL for an unknown one. */
 const json_t *dp_schema_builtin(const char *name);
 
+/* A document that says its `schema_version`, against the built-in schema of this name. Of an older or equal
+ * minor version it is checked as it stands. A newer minor version only adds members: where the reading allows
+ * it, those that the schema does not know are passed over, everywhere. Another major version is refused by
+ * its number. Code 65. */
+enum dp_schema_reading {
+    DP_SCHEMA_STRICT, /* to judge the document itself */
+    DP_SCHEMA_NEWER,  /* to use what it says */
+};
+int dp_schema_check_document(const char *name, const json_t *document, enum dp_schema_reading reading,
+                             struct dp_err *err);
+
 #endif

@@ -57,6 +57,7 @@ struct schema_check {
     struct dp_err *err;
     int depth;
     int quiet;      /* above 0: only whether a value is valid is asked, no message is made */
+    bool versioned; /* somebody judged `schema_version` at the top already */
     bool newer;     /* of a newer minor version: unknown members are passed over */
     bool fatal;     /* not a matter of valid or not: no `anyOf` or `not` may swallow it */
     size_t deepest; /* length of the pointer of the error kept by anyOf and oneOf */

@@ -4,7 +4,8 @@
 Reports are made from the parts in GOLDEN and mutated one place at a time (a member missing or unknown, another
 type, another word, a doubled element), with summary and digest made to follow where they can, so that what is
 left to disagree about is the schema. Then the files of CORPUS: good-*.json, bad-*.json, and own-*.json, which
-only the reader refuses (digest, summary, results that contradict themselves).
+only the reader refuses (digest, summary, results that contradict themselves). At last what a newer version may
+say: an unknown member at any place, passed over by who uses a report, refused by who checks it.
 """
 
 import copy
@@ -140,9 +141,9 @@ def is_own(report):
         return False
 
 
-def ask(reader, documents):
+def ask(reader, documents, mode="check"):
     lines = "".join(json.dumps(document) + "\n" for document in documents)
-    answer = subprocess.run([reader, "check"], input=lines, capture_output=True, text=True, check=True)
+    answer = subprocess.run([reader, mode], input=lines, capture_output=True, text=True, check=True)
     return answer.stdout.splitlines()
 
 
@@ -177,6 +178,31 @@ def check_files(reader, validator, folder):
     return len(paths), failures
 
 
+def check_newer(reader, original):
+    """The same unknown member under equal, newer and unknown versions, to the reader that judges and to the one that
+    uses."""
+    failures, count = [], 0
+    objects = [path for path in places(original) if isinstance(at(original, path), dict)]
+    for version, mode, expected in (("1.0", "check", "bad"), ("1.0", "accept", "bad"), ("1.1", "check", "bad"),
+                                    ("1.1", "accept", "good"), ("1.12", "accept", "good"), ("2.0", "accept", "bad"),
+                                    ("2.1", "accept", "bad"), ("1.01", "accept", "bad"), ("1.1x", "accept", "bad"),
+                                    ("1.-1", "accept", "bad"), ("1", "accept", "bad"),
+                                    ("1.99999999999999999999", "accept", "bad")):
+        documents = []
+        for path in objects:
+            later = changed(original, path, {**at(original, path), "later": "text"})
+            later["schema_version"] = version
+            body = json.dumps(later["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            documents.append({**later, "digest": hashlib.sha256(body.encode()).hexdigest()})
+        for path, answer in zip(objects, ask(reader, documents, mode)):
+            free = version == "1.0" and path[-1:] in (("variables",), ("roles",))  # whose members have any name
+            free = free or (version == "1.0" and path[-2:-1] == ("devices",))
+            count += 1
+            if (answer == "good") != (expected == "good" or free):
+                failures.append(f"{version}, {mode}, unknown member in {path}: {answer}")
+    return count, failures
+
+
 def main():
     reader, golden, corpus = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     validator = load_schema("report")
@@ -187,6 +213,9 @@ def main():
         )
         total, good, own, found = check_mutants(reader, validator, json.loads(made.stdout))
         print(f"{name}: {total} reports, {good} valid, {own} refused by the reader alone, {len(found)} disagreements")
+        failures += found
+        count, found = check_newer(reader, json.loads(made.stdout))
+        print(f"{name}: {count} reports with an unknown member, {len(found)} not as expected")
         failures += found
     count, found = check_files(reader, validator, corpus)
     print(f"{count} files, {len(found)} disagreements")

@@ -103,6 +103,23 @@ class Diff(unittest.TestCase):
         done = detprobe("diff", self.before, after)
         self.assertEqual(done.returncode, 65, "a summary that does not fit its results is no report")
 
+    def test_other_versions(self):
+        def newer(report):
+            report["schema_version"] = "1.7"
+            report["body"]["results"][0]["later"] = "x"
+
+        def other(report):
+            report["schema_version"] = "2.0"
+
+        after = self.changed(newer)
+        done = detprobe("diff", self.before, after)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(detprobe("show", after).returncode, 0)
+        self.one_line(detprobe("validate", after), 65, "unknown schema version '1.7'")
+        after = self.changed(other)
+        for command in (("diff", self.before, after), ("diff", after, self.before), ("show", after), ("validate", after)):
+            self.one_line(detprobe(*command), 65, "unknown schema version '2.0'", "after.json")
+
     def test_refusals(self):
         def other_seed(report):
             report["body"]["plan"]["seed"] = "7"

@@ -157,6 +157,31 @@ static void test_refusals(void **state)
     assert_refused(NULL, "no 'schema_version'");
 }
 
+/* Who uses a report passes over what a newer minor version adds; who judges one does not, and nobody reads
+ * another major version. */
+static void test_newer_versions(void **state)
+{
+    struct dp_err err = {0};
+    json_t *report = report_new("clean");
+    json_object_set_new(report, "schema_version", json_string("1.3"));
+    json_object_set_new(json_object_get(report, "measurements"), "later", json_real(0.5));
+    assert_int_equal(dp_report_accept(report, &err), 0);
+    assert_refused(report, "unknown schema version '1.3'");
+    json_object_set_new(report, "schema_version", json_string("1.0"));
+    assert_int_equal(dp_report_accept(report, &err), -1);
+    assert_non_null(strstr(err.text, "unknown member 'later'"));
+    json_object_set_new(report, "schema_version", json_string("2.0"));
+    assert_int_equal(dp_report_accept(report, &err), -1);
+    assert_int_equal(err.code, DP_EXIT_DATA);
+    assert_non_null(strstr(err.text, "unknown schema version '2.0', this detprobe reads 1.0"));
+    /* what is known is as strict as ever */
+    json_object_set_new(report, "schema_version", json_string("1.3"));
+    json_object_set_new(json_object_get(report, "measurements"), "seconds", json_string("9"));
+    assert_int_equal(dp_report_accept(report, &err), -1);
+    assert_non_null(strstr(err.text, "/measurements/seconds"));
+    json_decref(report);
+}
+
 static void test_load(void **state)
 {
     struct dp_err err = {0};
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_reals_do_not_enter_the_body),
         cmocka_unit_test(test_hostile_strings_become_printable),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_newer_versions),
         cmocka_unit_test(test_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,7 +230,7 @@ static void check_supported(const json_t *root, const json_t *schema, const char
 
 static void test_builtin(void **state)
 {
-    static const char *const names[] = {"catalogue", "list", "report"};
+    static const char *const names[] = {"catalogue", "diff", "list", "report"};
     for (size_t i = 0; i < COUNT(names); i++) {
         const json_t *schema = dp_schema_builtin(names[i]);
         assert_non_null(schema);
@@ -238,6 +238,37 @@ static void test_builtin(void **state)
         check_supported(schema, schema, names[i]);
     }
     assert_null(dp_schema_builtin("nothing"));
+}
+
+/* Versions of a document of the built-in schema `diff`, which is far from valid: what is said of it shows
+ * whether its version was. */
+static void test_versions(void **state)
+{
+    static const struct {
+        const char *version, *strict, *newer;
+    } rows[] = {
+        {"1.0", "is missing", "is missing"},
+        {"1.9", "unknown schema version '1.9'", "is missing"},
+        {"2.0", "unknown schema version '2.0'", "unknown schema version '2.0'"},
+        {"0.9", "unknown schema version '0.9'", "unknown schema version '0.9'"},
+        {"1.09", "unknown schema version '1.09'", "unknown schema version '1.09'"},
+        {"1.-9", "unknown schema version '1.-9'", "unknown schema version '1.-9'"},
+        {" 1.9", "unknown schema version ' 1.9'", "unknown schema version ' 1.9'"},
+        {"", "unknown schema version ''", "unknown schema version ''"},
+    };
+    struct dp_err err;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        json_t *document = json_pack("{ss si}", "schema_version", rows[i].version, "x", 1);
+        assert_int_equal(dp_schema_check_document("diff", document, DP_SCHEMA_STRICT, &err), -1);
+        assert_int_equal(err.code, DP_EXIT_DATA);
+        assert_non_null(strstr(err.text, rows[i].strict));
+        assert_int_equal(dp_schema_check_document("diff", document, DP_SCHEMA_NEWER, &err), -1);
+        assert_int_equal(err.code, DP_EXIT_DATA);
+        assert_non_null(strstr(err.text, rows[i].newer));
+        json_decref(document);
+    }
+    assert_int_equal(dp_schema_check_document("diff", NULL, DP_SCHEMA_NEWER, &err), -1);
+    assert_string_equal(err.text, "not a diff: it has no 'schema_version'");
 }
 
 int main(void)
@@ -249,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_deep_values_are_refused),
         cmocka_unit_test(test_error_may_be_null),
         cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
