@@ -261,3 +261,17 @@ void dp_report_forget_settings(json_t *report)
         }
     }
 }
+
+bool dp_control_insensitive(const json_t *control)
+{
+    return strcmp(dp_json_string(control, "expected", ""), "varies") == 0 &&
+           strcmp(dp_json_string(control, "observed", ""), "repeats") == 0 &&
+           !json_object_get(control, "mismatches");
+}
+
+bool dp_control_misbehaved(const json_t *control)
+{
+    const char *observed = dp_json_string(control, "observed", "");
+    return !json_is_true(json_object_get(control, "behaved")) && !dp_control_insensitive(control) &&
+           strcmp(observed, "skipped") != 0 && strcmp(observed, "untested") != 0;
+}

@@ -7,6 +7,7 @@
 #define DP_REPORTS_MODEL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "suite/base/err.h"
@@ -35,5 +36,10 @@ int dp_report_accept(const json_t *report, struct dp_err *err);
 json_t *dp_report_load(const char *path, struct dp_err *err);
 /* Frees what each setting of each axis gave, most of a large report: for who compares reports. */
 void dp_report_forget_settings(json_t *report);
+
+/* Of an entry of body.controls: it ought to vary and could not, so it says nothing; it lied, so the run is
+ * not valid. */
+bool dp_control_insensitive(const json_t *control);
+bool dp_control_misbehaved(const json_t *control);
 
 #endif

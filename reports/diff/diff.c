@@ -16,8 +16,7 @@ static const json_t *body_of(const struct dp_diff_side *side)
     return json_object_get(side->report, "body");
 }
 
-/* The same inputs in the same amount, or there is nothing to compare. */
-static int check_plans(const struct dp_diff_side sides[2], struct dp_err *err)
+int dp_diff_comparable(const struct dp_diff_side sides[2], struct dp_err *err)
 {
     static const char *const members[] = {"level", "seed", "seeds"};
     const json_t *before = json_object_get(body_of(&sides[0]), "plan");
@@ -200,7 +199,7 @@ json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err)
 {
     struct index index;
     struct rows rows = {.unlike = json_array()};
-    if (check_plans(sides, err) != 0) {
+    if (dp_diff_comparable(sides, err) != 0) {
         json_decref(rows.unlike);
         return NULL;
     }

@@ -25,6 +25,8 @@ struct dp_diff_side {
     const char *name;
 };
 
+/* The same inputs in the same amount, or there is nothing to compare: code 65. */
+int dp_diff_comparable(const struct dp_diff_side sides[2], struct dp_err *err);
 /* From the first report to the second. Owned; NULL with code 65 where the two are not comparable. */
 json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err);
 /* Whether the results agree; differences of the environment alone are none. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reports/diff/render.h"
+#include "reports/gate/render.h"
 #include "reports/render/formats.h"
 
 struct format {
@@ -15,9 +16,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-    {"text", {dp_render_text, dp_diff_text, NULL}},
+    {"text", {dp_render_text, dp_diff_text, dp_gate_text}},
     {"json", {dp_render_json, dp_render_json, dp_render_json}},
-    {"markdown", {NULL, dp_diff_markdown, NULL}},
+    {"markdown", {NULL, dp_diff_markdown, dp_gate_markdown}},
 };
 #define COUNT (sizeof(formats) / sizeof(formats[0]))
 

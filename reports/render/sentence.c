@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "reports/render/render.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
@@ -47,21 +48,6 @@ static void add_count(struct dp_text *out, size_t count, const char *one, const 
         dp_words_join(out, "; ", words);
         free(words);
     }
-}
-
-/* A control that ought to vary and could not: it says nothing, it does not lie. */
-static bool is_insensitive(const json_t *control)
-{
-    return strcmp(dp_json_string(control, "expected", ""), "varies") == 0 &&
-           strcmp(dp_json_string(control, "observed", ""), "repeats") == 0 &&
-           !json_object_get(control, "mismatches");
-}
-
-static bool is_misbehaved(const json_t *control)
-{
-    const char *observed = dp_json_string(control, "observed", "");
-    return !json_is_true(json_object_get(control, "behaved")) && !is_insensitive(control) &&
-           strcmp(observed, "skipped") != 0 && strcmp(observed, "untested") != 0;
 }
 
 static bool add_control(struct dp_text *out, const json_t *body, bool (*is)(const json_t *),
@@ -130,13 +116,14 @@ char *dp_report_sentence(const json_t *report)
     }
     const bool other_stack = add_other_stack(&out, body);
     const bool invalid =
-        add_control(&out, body, is_misbehaved, "no valid verdict, control '", "' misbehaved") || other_stack;
+        add_control(&out, body, dp_control_misbehaved, "no valid verdict, control '", "' misbehaved") ||
+        other_stack;
     if (n.repeats + n.varies + n.wrong > 0) {
         add_verdict(&out, &n);
     } else if (!invalid) {
         dp_words_join(&out, "; ", n.error + n.untested > 0 ? "no verdict" : "nothing ran");
     }
-    add_control(&out, body, is_insensitive, "control '", "' could not vary here");
+    add_control(&out, body, dp_control_insensitive, "control '", "' could not vary here");
     add_count(&out, n.error, "operation ended in an error", "operations ended in an error");
     add_count(&out, n.untested, "operation untested", "operations untested");
     if (n.repeats + n.varies + n.wrong == 0) {

@@ -23,6 +23,7 @@ extern const size_t dp_command_count;
 
 extern const struct dp_command dp_command_diff;
 extern const struct dp_command dp_command_doctor;
+extern const struct dp_command dp_command_gate;
 extern const struct dp_command dp_command_list;
 extern const struct dp_command dp_command_run;
 extern const struct dp_command dp_command_show;

@@ -63,9 +63,19 @@ static bool varies(const struct dp_verdict *verdict)
     return verdict->varies > 0 && fails_on(verdict, "varies");
 }
 
-static bool changed(const struct dp_verdict *verdict)
+static bool gate_is_silent(const struct dp_verdict *verdict)
 {
-    return verdict->changes > 0 && fails_on(verdict, "changes");
+    return verdict->gate == DP_GATE_NO_VERDICT;
+}
+
+static bool gate_failed(const struct dp_verdict *verdict)
+{
+    return verdict->gate == DP_GATE_FAILED;
+}
+
+static bool gate_passed(const struct dp_verdict *verdict)
+{
+    return verdict->gate == DP_GATE_PASSED;
 }
 
 static bool failed(const struct dp_verdict *verdict)
@@ -108,10 +118,12 @@ static const struct rule rules[] = {
     {other_stack, DP_EXIT_NO_VERDICT, "a program did not use the stack"},
     {absent, DP_EXIT_NO_VERDICT, "a required backend is absent"},
     {lost, DP_EXIT_NO_VERDICT, "the report could not be written"},
+    {gate_is_silent, DP_EXIT_NO_VERDICT, "the gate has no verdict"},
+    {gate_failed, DP_EXIT_FINDINGS, "the gate failed"},
+    {gate_passed, DP_EXIT_OK, "the gate passed"},
     {wrong, DP_EXIT_FINDINGS, "an operation gives wrong results"},
     {broken, DP_EXIT_FINDINGS, "a guarantee is broken"},
     {varies, DP_EXIT_FINDINGS, "an operation varies"},
-    {changed, DP_EXIT_FINDINGS, "the bits changed since the baseline"},
     {failed, DP_EXIT_NO_VERDICT, "an operation could not be tested because of an error"},
     {unconfirmed, DP_EXIT_NO_VERDICT, "a difference was seen and not confirmed"},
     {insensitive, DP_EXIT_NO_VERDICT, "a backend cannot show differences here"},

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "reports/gate/gate.h"
 #include "suite/plan/plan.h"
 #include "suite/run/runner.h"
 
@@ -58,10 +59,11 @@ struct dp_verdict {
     size_t broken, wrong, varies, errors, ran; /* ran: results that are repeats, varies or wrong */
     bool unconfirmed;                          /* a difference that was seen once and never again */
     bool insensitive, allow_insensitive;
-    const char *fail_on; /* broken, varies, changes, never */
-    size_t changes;
+    const char *fail_on;       /* broken, varies, never */
+    enum dp_gate_verdict gate; /* what a gate said of the report: it decides over the results */
 };
-/* Precedence: signal, 64, 65, 2 (control, stack, --require, report), 1, 2 (error, insensitive), 77, 0. */
+/* Precedence: signal, 64, 65, 2 (control, stack, --require, report), the gate's 2, 1 or 0 where there is one,
+ * else 1, 2 (error, insensitive), 77, 0. */
 int dp_exit_code(const struct dp_verdict *verdict);
 /* The rule that decided, in words, for the report's measurements.exit.reason. Static. */
 const char *dp_exit_reason(const struct dp_verdict *verdict);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a baseline knows: the comparison that reports/diff makes, by case; and whether the two may be
+ * compared.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/gate/parts.h"
+#include "reports/model.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+static const json_t *body_of(const struct dp_diff_side *side)
+{
+    return json_object_get(side->report, "body");
+}
+
+/* --- the same class of devices --- */
+
+/* What computes for a backend, in words: bits of another kind say nothing. Owned. */
+static char *class_of(const struct dp_diff_side *side, const char *backend)
+{
+    const json_t *environment = json_object_get(body_of(side), "environment");
+    if (strcmp(backend, "cuda") != 0) {
+        const json_t *host = json_object_get(environment, "host");
+        return dp_printf("%s, %s", dp_json_string(host, "cpu_model", "unknown processor"),
+                         dp_json_string(host, "arch", ""));
+    }
+    const json_t *device = json_array_get(json_object_get(environment, "devices"), 0);
+    return dp_strdup(dp_json_string(device, "name", "unknown device"));
+}
+
+static bool backend_ran(const struct dp_diff_side *side, const char *backend)
+{
+    const json_t *results = json_object_get(body_of(side), "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        if (dp_result_ran(result) && strcmp(dp_json_string(result, "backend", ""), backend) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By the backends that the baseline has verdicts of. A report that is only planned has no results yet, and of
+ * its devices nothing is known. */
+static int check_class(const struct dp_gate_input *input, struct dp_err *err)
+{
+    static const char *const backends[] = {"cpu", "python", "cuda"};
+    const bool planned = !json_object_get(body_of(&input->report), "results");
+    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+        const bool cuda = strcmp(backends[i], "cuda") == 0;
+        if (!backend_ran(&input->baseline, backends[i]) ||
+            !(planned ? !cuda : backend_ran(&input->report, backends[i]))) {
+            continue;
+        }
+        char *was = class_of(&input->baseline, backends[i]), *is = class_of(&input->report, backends[i]);
+        int rc = 0;
+        if (strcmp(was, is) != 0) {
+            rc = dp_err_set(err, DP_EXIT_DATA,
+                            "baseline '%.150s' is of another class of devices (%.100s, not %.100s), make one "
+                            "here or say --any-device",
+                            input->baseline.name, was, is);
+        }
+        free(was);
+        free(is);
+        if (rc != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err)
+{
+    const struct dp_diff_side sides[2] = {input->baseline, input->report};
+    if (!input->baseline.report) {
+        return 0;
+    }
+    if (dp_diff_comparable(sides, err) != 0) {
+        return -1;
+    }
+    return input->any_device ? 0 : check_class(input, err);
+}
+
+int dp_gate_prepare(const struct dp_gate_input *input, struct dp_err *err)
+{
+    struct dp_rules rules;
+    dp_rules_read(input, &rules);
+    const enum dp_rule needing = dp_rules_need_baseline(&rules);
+    if (!input->baseline.report && (needing < DP_RULE_MAX || rules.new_only)) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'%s' needs a baseline to tell it by, name one with --baseline",
+                          input->fail_on ? input->fail_on : dp_rule_name(needing));
+    }
+    char *invalid = input->baseline.report ? dp_report_invalid(input->baseline.report) : NULL;
+    if (invalid) {
+        dp_err_set(err, DP_EXIT_DATA, "baseline '%.200s' has no valid verdict: %.300s", input->baseline.name,
+                   invalid);
+        free(invalid);
+        return -1;
+    }
+    return 0;
+}
+
+/* --- by case --- */
+
+static void index_by_case(json_t *entries, json_t *ret_index)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry)
+    {
+        json_object_set(ret_index, dp_json_string(entry, "case", ""), entry);
+    }
+}
+
+static void index_changes(const struct dp_known *known)
+{
+    size_t i, k;
+    json_t *entry, *name;
+    json_array_foreach(json_object_get(known->diff, "changes"), i, entry)
+    {
+        const char *id = dp_json_string(entry, "case", "");
+        if (!json_object_get(known->changes, id)) {
+            json_object_set_new(known->changes, id, json_array());
+        }
+        json_array_append(json_object_get(known->changes, id), entry);
+    }
+    json_array_foreach(json_object_get(known->diff, "causes"), i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "cases"), k, name)
+        {
+            json_object_set(known->causes, json_string_value(name), json_object_get(entry, "cause"));
+        }
+    }
+}
+
+int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struct dp_err *err)
+{
+    *ret = (struct dp_known){.input = input,
+                             .results = json_object(),
+                             .changes = json_object(),
+                             .unlike = json_object(),
+                             .causes = json_object(),
+                             .disagreed = json_object()};
+    if (!input->baseline.report) {
+        return 0;
+    }
+    const struct dp_diff_side sides[2] = {input->baseline, input->report};
+    const json_t *body = body_of(&input->baseline);
+    ret->diff = dp_diff_make(sides, err);
+    if (!ret->diff) {
+        return -1;
+    }
+    index_by_case(json_object_get(body, "results"), ret->results);
+    index_by_case(json_object_get(ret->diff, "not_compared"), ret->unlike);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)
+    {
+        if (strcmp(dp_json_string(entry, "reason", ""), "budget") != 0) {
+            json_object_set(ret->disagreed, dp_json_string(entry, "case", ""), entry);
+        }
+    }
+    index_changes(ret);
+    return 0;
+}
+
+void dp_known_free(struct dp_known *known)
+{
+    json_t *const owned[] = {known->diff,   known->results, known->changes,
+                             known->unlike, known->causes,  known->disagreed};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
+        json_decref(owned[i]);
+    }
+}

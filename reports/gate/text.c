@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Format text: at most ten lines, since a gate is read in the log of a pipeline. Problems first, then
+ * findings in the order of the document, each with its command, then notes; the last line is the decision.
+ * `verbose` has no limit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/gate/render.h"
+#include "reports/render/words.h"
+#include "suite/base/json.h"
+
+#define LINES 10
+
+struct page {
+    struct dp_text *out;
+    const struct dp_render_options *options;
+    size_t lines;            /* that may still be written */
+    size_t findings, others; /* left out */
+};
+
+char *dp_gate_sentence(const json_t *gate)
+{
+    static const char *const beginnings[] = {
+        [DP_GATE_PASSED] = "gate passed",
+        [DP_GATE_FAILED] = "gate failed",
+        [DP_GATE_NO_VERDICT] = "gate without a verdict",
+    };
+    char *reason =
+        dp_printable(dp_json_string(gate, "reason", ""), strlen(dp_json_string(gate, "reason", "")));
+    char *sentence = dp_printf("%s: %s", beginnings[dp_gate_verdict(gate)], reason);
+    free(reason);
+    return sentence;
+}
+
+/* Whether `count` lines are still free; takes them. */
+static bool take(struct page *page, size_t count)
+{
+    if (page->options->verbose) {
+        return true;
+    }
+    if (page->lines < count) {
+        page->lines = 0; /* what comes later is no more worth it */
+        return false;
+    }
+    page->lines -= count;
+    return true;
+}
+
+static void put_finding(struct page *page, const json_t *finding)
+{
+    const json_t *allowed = json_object_get(finding, "allowed");
+    const char *detail = dp_json_string(finding, "detail", NULL);
+    if (!take(page, 2)) {
+        page->findings++;
+        return;
+    }
+    dp_text_put(page->out, allowed                                         ? "allowed  "
+                           : json_is_true(json_object_get(finding, "new")) ? "new      "
+                                                                           : "finding  ");
+    dp_words_put(page->out, dp_json_string(finding, "case", ""));
+    dp_text_put(page->out, "  ");
+    dp_words_put(page->out, dp_json_string(finding, "line", ""));
+    if (detail) {
+        dp_text_put(page->out, " (");
+        dp_words_put(page->out, detail);
+        dp_text_put(page->out, ")");
+    }
+    if (allowed) {
+        dp_text_put(page->out, "; ");
+        dp_words_put(page->out, dp_json_string(allowed, "reason", ""));
+        dp_text_printf(page->out, ", until %s", dp_json_string(allowed, "expires", ""));
+    }
+    dp_text_put(page->out, "\n         ");
+    dp_words_put(page->out, dp_json_string(finding, "reproduce", ""));
+    dp_text_put(page->out, "\n");
+}
+
+static void put_line(struct page *page, const char *label, const json_t *row)
+{
+    if (!take(page, 1)) {
+        page->others++;
+        return;
+    }
+    dp_text_put(page->out, label);
+    dp_words_put(page->out, dp_json_string(row, "line", ""));
+    dp_text_put(page->out, "\n");
+}
+
+static void put_more(struct page *page)
+{
+    if (page->findings + page->others == 0) {
+        return;
+    }
+    dp_text_put(page->out, "and ");
+    if (page->findings > 0) {
+        dp_text_printf(page->out, "%zu more %s", page->findings,
+                       page->findings == 1 ? "finding" : "findings");
+    }
+    if (page->others > 0) {
+        dp_text_printf(page->out, "%s%zu %s", page->findings ? ", " : "", page->others,
+                       page->others == 1 ? "note" : "notes");
+    }
+    dp_text_put(page->out, ", see --verbose or --json\n");
+}
+
+void dp_gate_text(const json_t *gate, const struct dp_render_options *options, struct dp_text *out)
+{
+    /* the last line and the one before it that counts what is left out */
+    struct page page = {.out = out, .options = options, .lines = LINES - 2};
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(gate, "problems"), i, row)
+    {
+        put_line(&page, "problem  ", row);
+    }
+    json_array_foreach(json_object_get(gate, "findings"), i, row)
+    {
+        if (options->verbose || !json_object_get(row, "allowed")) {
+            put_finding(&page, row);
+        }
+    }
+    json_array_foreach(json_object_get(gate, "notes"), i, row)
+    {
+        put_line(&page, "note     ", row);
+    }
+    put_more(&page);
+    char *sentence = dp_gate_sentence(gate);
+    dp_text_printf(out, "%s\n", sentence);
+    free(sentence);
+}
