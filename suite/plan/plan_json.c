@@ -194,7 +194,7 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
     if (!ret->level) {
         return dp_err_set(err, DP_EXIT_DATA, "plan: member 'level' is missing");
     }
-    if (read_seed(object, &ret->seed, err) != 0 || read_int(object, "seeds", 0, 1000000, &seeds, err) != 0 ||
+    if (read_seed(object, &ret->seed, err) != 0 || read_int(object, "seeds", 0, 1000, &seeds, err) != 0 ||
         read_int(object, "runs", 0, 1000000, &runs, err) != 0 ||
         read_int(object, "fresh", -1, 1000, &fresh, err) != 0 ||
         read_int(object, "budget_ns", 0, INT64_MAX, &budget, err) != 0 ||
