@@ -9,6 +9,18 @@
 #include "reports/render/render.h"
 
 dp_render_function dp_render_text;
-dp_render_function dp_render_json; /* any document */
+
+/* Any document. */
+dp_render_function dp_render_github;
+dp_render_function dp_render_json;
+dp_render_function dp_render_junit;
+dp_render_function dp_render_prometheus;
+dp_render_function dp_render_sarif;
+dp_render_function dp_render_tap;
+
+dp_render_function dp_render_markdown; /* a report; comparisons and decisions have their own */
+dp_render_function dp_render_summary;
+dp_render_function dp_render_summary_diff;
+dp_render_function dp_render_summary_gate;
 
 #endif

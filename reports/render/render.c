@@ -18,7 +18,13 @@ struct format {
 static const struct format formats[] = {
     {"text", {dp_render_text, dp_diff_text, dp_gate_text}},
     {"json", {dp_render_json, dp_render_json, dp_render_json}},
-    {"markdown", {NULL, dp_diff_markdown, dp_gate_markdown}},
+    {"markdown", {dp_render_markdown, dp_diff_markdown, dp_gate_markdown}},
+    {"junit", {dp_render_junit, dp_render_junit, dp_render_junit}},
+    {"github", {dp_render_github, dp_render_github, dp_render_github}},
+    {"summary", {dp_render_summary, dp_render_summary_diff, dp_render_summary_gate}},
+    {"tap", {dp_render_tap, dp_render_tap, dp_render_tap}},
+    {"sarif", {dp_render_sarif, dp_render_sarif, dp_render_sarif}},
+    {"prometheus", {dp_render_prometheus, dp_render_prometheus, dp_render_prometheus}},
 };
 #define COUNT (sizeof(formats) / sizeof(formats[0]))
 
@@ -44,6 +50,11 @@ int dp_render(enum dp_document document, const char *format, const json_t *json,
     return out->truncated
                ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot render as '%s': it is too long", format)
                : 0;
+}
+
+bool dp_format_is_appended(const char *format)
+{
+    return strcmp(format, "summary") == 0;
 }
 
 const char *dp_format_names(enum dp_document document)

@@ -20,6 +20,7 @@ struct dp_render_options {
     bool verbose;       /* every case, not only families with findings and counts */
     int columns;        /* width of the terminal, 0: 100 */
     const char *source; /* name of the file that the document is about, for formats that point at one; NULL */
+    size_t taken;       /* bytes that the file holds already, of a format that is appended */
 };
 
 /* Adds the whole of a document that its own checks let pass; its strings are hostile all the same. */
@@ -30,6 +31,9 @@ typedef void dp_render_function(const json_t *document, const struct dp_render_o
  * hold. `out` is the caller's to free either way. */
 int dp_render(enum dp_document document, const char *format, const json_t *json,
               const struct dp_render_options *options, struct dp_text *out, struct dp_err *err);
+/* Is what this format makes added to a file that collects what several commands write? Any other is a file.
+ */
+bool dp_format_is_appended(const char *format);
 /* "text|json|...": the formats of a document, for option tables. Static. */
 const char *dp_format_names(enum dp_document document);
 const char *dp_format_names_report(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole-file writing: a reader sees the old file or the new one, never a half.
+ * Whole-file writing: a reader sees the old file or the new one, never a half. Appending to a file that
+ * several commands share: all of it or nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -176,4 +177,26 @@ int dp_file_write(const char *path, const char *bytes, size_t length, struct dp_
         rc = write_whole(path, bytes, length);
     }
     return rc == 0 ? 0 : fail(err, path);
+}
+
+size_t dp_file_size(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (size_t)file.st_size : 0;
+}
+
+int dp_file_append(const char *path, const char *bytes, size_t length, struct dp_err *err)
+{
+    struct stat before;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0) {
+        return fail(err, path);
+    }
+    int rc = fstat(fd, &before);
+    if (rc == 0 && (rc = write_all(fd, bytes, length)) != 0 && S_ISREG(before.st_mode)) {
+        const int saved = errno;
+        rc = ftruncate(fd, before.st_size) == 0 ? rc : -2;
+        errno = saved;
+    }
+    return close_keeping_errno(fd, rc) == 0 ? 0 : fail(err, path);
 }

@@ -26,6 +26,11 @@ char *dp_json_canonical(const json_t *value, size_t *ret_length, struct dp_err *
  * (symbolic links followed); a device or pipe in place; what standard output or error is already, through
  * that descriptor; "-" is standard output. Code 2 when it cannot be written. */
 int dp_file_write(const char *path, const char *bytes, size_t length, struct dp_err *err);
+/* Adds to the end of `path`, in one write where the system lets it; a regular file that could not take all of
+ * it is as before. */
+int dp_file_append(const char *path, const char *bytes, size_t length, struct dp_err *err);
+/* Bytes of a regular file, else 0. */
+size_t dp_file_size(const char *path);
 /* Is the path "-" or another name of what standard output is (/dev/stdout, the file it was redirected to)? */
 bool dp_file_is_stdout(const char *path);
 /* The text that a report or other document has on disk: indented by 2, members sorted, a newline at the end.

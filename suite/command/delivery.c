@@ -65,13 +65,16 @@ int dp_delivery_check(const struct dp_strings *reports, enum dp_document documen
     return 0;
 }
 
-static int write_one(const char *format, const char *file, const struct dp_render_options *options,
+static int write_one(const char *format, const char *file, const struct dp_render_options *given,
                      enum dp_document document, const json_t *json, struct dp_err *err)
 {
+    const bool appended = dp_format_is_appended(format) && !dp_file_is_stdout(file);
+    struct dp_render_options options = *given;
+    options.taken = appended ? dp_file_size(file) : 0;
     struct dp_text out = DP_TEXT(MOST);
-    int rc = dp_render(document, format, json, options, &out, err);
+    int rc = dp_render(document, format, json, &options, &out, err);
     if (rc == 0) {
-        rc = dp_file_write(file, out.data ? out.data : "", out.length, err);
+        rc = (appended ? dp_file_append : dp_file_write)(file, out.data ? out.data : "", out.length, err);
     }
     dp_text_free(&out);
     return rc;
