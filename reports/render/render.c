@@ -25,6 +25,7 @@ static const struct format formats[] = {
     {"tap", {dp_render_tap, dp_render_tap, dp_render_tap}},
     {"sarif", {dp_render_sarif, dp_render_sarif, dp_render_sarif}},
     {"prometheus", {dp_render_prometheus, dp_render_prometheus, dp_render_prometheus}},
+    {"html", {dp_render_html_report, dp_render_html_diff, NULL}},
 };
 #define COUNT (sizeof(formats) / sizeof(formats[0]))
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of format text: the sheet that they write on, the table of families, the evidence of one case.
+ * The parts of format text: the sheet that they write on, its labelled lines, the table of families, the
+ * evidence of one case.
  */
 #ifndef DP_RENDER_SHEET_H
 #define DP_RENDER_SHEET_H
@@ -17,7 +18,17 @@ struct dp_sheet {
     json_t *measured; /* case id -> entry of measurements.cases */
     bool colour, verbose;
     size_t columns; /* of a line */
+    /* NULL: labelled lines become text; else they go here. The label is "" where the one before holds. */
+    void (*line)(const struct dp_sheet *sheet, const char *label, const char *text);
 };
+
+/* What `measured` is. Owned. */
+json_t *dp_sheet_measured(const json_t *measurements);
+
+/* The labelled lines but those of the libraries: on which machine, by which plan, what was left out,
+ * controls. */
+void dp_sheet_before(const struct dp_sheet *sheet);
+void dp_sheet_after(const struct dp_sheet *sheet);
 
 /* Adds a word in the colour of what it says, padded to `width` columns. */
 void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *shown, size_t width);

@@ -41,6 +41,10 @@ static void put_label(const struct dp_sheet *sheet, const char *label)
 
 static void put_labelled(const struct dp_sheet *sheet, const char *label, const char *text)
 {
+    if (sheet->line) {
+        sheet->line(sheet, label, text);
+        return;
+    }
     put_label(sheet, label);
     dp_words_wrap(sheet->out, text, LABEL, LABEL, sheet->columns);
 }
@@ -434,7 +438,7 @@ static void put_summary(const struct dp_sheet *sheet, const json_t *report)
     dp_text_free(&names);
 }
 
-static json_t *measured_by_case(const json_t *measurements)
+json_t *dp_sheet_measured(const json_t *measurements)
 {
     const json_t *cases = json_object_get(measurements, "cases");
     json_t *map = json_object();
@@ -445,29 +449,39 @@ static json_t *measured_by_case(const json_t *measurements)
     return map;
 }
 
+void dp_sheet_before(const struct dp_sheet *sheet)
+{
+    put_machine(sheet);
+    put_plan(sheet);
+    put_force(sheet);
+    put_overridden(sheet);
+    put_float_environment(sheet);
+    put_proof(sheet);
+}
+
+void dp_sheet_after(const struct dp_sheet *sheet)
+{
+    put_skipped(sheet);
+    put_left_out(sheet);
+    put_not_measured(sheet);
+    put_controls(sheet);
+}
+
 void dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out)
 {
     const struct dp_sheet sheet = {.out = out,
                                    .body = json_object_get(report, "body"),
                                    .measurements = json_object_get(report, "measurements"),
-                                   .measured = measured_by_case(json_object_get(report, "measurements")),
+                                   .measured = dp_sheet_measured(json_object_get(report, "measurements")),
                                    .colour = options->colour,
                                    .verbose = options->verbose,
                                    .columns = options->columns >= 60 ? (size_t)options->columns : 100};
     put_stack(&sheet);
     put_measured(&sheet);
-    put_machine(&sheet);
-    put_plan(&sheet);
-    put_force(&sheet);
-    put_overridden(&sheet);
-    put_float_environment(&sheet);
-    put_proof(&sheet);
+    dp_sheet_before(&sheet);
     dp_text_put(out, "\n");
     dp_sheet_table(&sheet);
-    put_skipped(&sheet);
-    put_left_out(&sheet);
-    put_not_measured(&sheet);
-    put_controls(&sheet);
+    dp_sheet_after(&sheet);
     dp_text_put(out, "report ");
     dp_words_put(out, dp_json_string(report, "digest", ""));
     dp_text_put(out, "\n\n");

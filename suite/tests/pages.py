@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents for tests of the HTML pages: with every member filled, with hostile strings, with many cases."""
+
+import copy
+import json
+
+HOSTILE = ("\"'><script>window.__pwned=1</script></script><img src=x onerror=window.__pwned=2>"
+           "<!--<script></style></title></textarea>${1}\\u003c\u2028\u202e]]>&lt;'\"")
+HARMLESS = "harmless"
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def words_of(schema):
+    """The closed words of a schema, and the names of its members: what a document must keep to be one."""
+    words, members = set(), set()
+
+    def walk(node):
+        if isinstance(node, dict):
+            words.update(word for word in node.get("enum", []) if isinstance(word, str))
+            if isinstance(node.get("properties"), dict):
+                members.update(node["properties"])
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(schema)
+    return words, members
+
+
+def strings(value, path=()):
+    """Paths of all strings of a document, with `*` for the place in a list; keys are strings too."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield (*path, key, "the key")
+            yield from strings(member, (*path, key))
+    elif isinstance(value, list):
+        for member in value:
+            yield from strings(member, (*path, "*"))
+    elif isinstance(value, str):
+        yield path
+
+
+def replaced(value, text, wanted, path=()):
+    """The document with `text` put before the end of each string, or key, for which wanted(path, string)."""
+    if isinstance(value, dict):
+        return {key + text if wanted((*path, key, "the key"), key) else key:
+                replaced(member, text, wanted, (*path, key)) for key, member in value.items()}
+    if isinstance(value, list):
+        return [replaced(member, text, wanted, (*path, "*")) for member in value]
+    return value + text if isinstance(value, str) and wanted(path, value) else value
+
+
+def full_report(corpus):
+    """A report in which every kind of member is there."""
+    report = load(corpus / "good-findings.json")
+    body, measured = report["body"], report["measurements"]
+    environment = body["environment"]
+    environment["libraries"][0]["families"] = ["cpu/gemm", "cpu/blas"]
+    environment["devices"] = [{"name": "Some GPU", "proof": "unproven on hardware", "memory": 3, "ecc": True}]
+    environment["own_kernels"] = [{"program": "cuda/scatter", "source": "0" * 64, "image": "1" * 64, "kind": "ptx"}]
+    environment["stack"] = {"kind": "venv", "path": "/opt/venv", "roles": {"cblas": None, "cudnn": "libcudnn.so"}}
+    body["plan"]["axes"] = ["repeat", "fresh", "poison", "threads", "batch", "threads*repeat"]
+    first, entry = body["results"][0], measured["cases"][0]
+    entry = next(entry for entry in measured["cases"] if entry["case"] == first["case"])
+    first["remedy"] = {"text": "do", "setting": "SET", "api": "call()", "source": "manual", "since": "1.2"}
+    first["environment"] = {"SET": "1", "OTHER": None}
+    first["declared"] = "deterministic"
+    first["difference"] = "selection"
+    first["guarantee"]["source"] = "the manual, section 3"
+    repeats = next(result for result in body["results"] if result["observed"] == "repeats")
+    repeats["chosen"] = "algorithm 3"
+    entry["threads"], entry["time"] = 4, {"first_ns": 1_500_000, "min_ns": 900, "mean_ns": 1_000}
+    entry["kernels"] = [{"axis": axis, "setting": "", "launched": [{"name": name, "launches": 2}]}
+                        for axis, name in (("repeat", "kernel_a"), ("fresh", "kernel_b"))]
+    setting = {"setting": "2", "seed": "1/0", "repeats": True, "sha256": "2" * 64, "runs": 2, "distinct": 1}
+    other = {**setting, "setting": "4", "sha256": "3" * 64}
+    entry["axes"].update({
+        "threads": {"settings": [setting, other], "moved": True, "confounded": False},
+        "batch": {"settings": [{**setting, "repeats": False, "sha256": None}], "moved": False, "confounded": True},
+        "poison": {"settings": [{"setting": "nan", "seed": "1/0", "repeats": False, "sha256": None,
+                                 "dropped": "the program does not know it"}], "moved": False, "confounded": False},
+        "threads*repeat": {"settings": [setting, {**setting, "repeats": False, "sha256": None}], "moved": False,
+                           "confounded": False}})
+    return report
+
+
+def full_diff():
+    def change(kind, case, **members):
+        return {"case": case, "backend": case.split("/")[0], "family": case.split("/")[1], "kind": kind, **members}
+
+    repeats, varies = {"observed": "repeats", "status": "kept"}, {"observed": "varies", "status": "broken"}
+    changes = [
+        change("newly_broken", "cpu/gemm/sgemm-1", before=repeats, after=varies),
+        change("other_bits", "cpu/gemm/sgemm-2", before=repeats, after=repeats, chosen=["one", "two"]),
+        change("newly_sensitive", "cpu/gemm/sgemm-2", before=repeats, after=repeats, axes=["threads"]),
+        change("stopped", "cpu/conv/conv-1", before=repeats, after={"observed": "skipped", "reason": "version"}),
+        change("new", "cpu/pool/pool-1", after={"observed": "repeats", "status": "none"}),
+    ]
+    kinds = {change["kind"]: 1 for change in changes}
+    side = {"name": "before.json", "digest": "0" * 64, "tool": "0.1.0", "counts": {"repeats": 3, "varies": 1}}
+    return {
+        "schema_version": "1.0", "sides": [side, {**side, "name": "after.json"}],
+        "plan": {"level": "quick", "seed": "1"},
+        "summary": {"agree": False, "compared": 4, "changed": 4, "kinds": kinds},
+        "causes": [{"cause": "OpenBLAS 1 → 2", "kinds": {"newly_broken": 1, "other_bits": 1, "newly_sensitive": 1},
+                    "cases": ["cpu/gemm/sgemm-1", "cpu/gemm/sgemm-2"]},
+                   {"cause": "nothing in the environment explains it", "kinds": {"stopped": 1},
+                    "cases": ["cpu/conv/conv-1"]}],
+        "changes": changes,
+        "environment": [
+            {"kind": "library", "subject": "OpenBLAS", "member": "version", "before": "1", "after": "2",
+             "words": "OpenBLAS 1 → 2", "role": "cblas", "families": ["cpu/gemm"]},
+            {"kind": "variable", "subject": "SET", "member": "SET", "after": "2", "words": "SET none → 2"}],
+        "not_compared": [{"case": "cpu/gemm/sgemm-3", "reason": "another definition"}],
+    }
+
+
+def many(measured, count):
+    """A report with `count` measured cases: those of a real one, again under other names."""
+    report = load(measured)
+    ran = [result for result in report["body"]["results"] if result["observed"] != "skipped"]
+    entries = {entry["case"]: entry for entry in report["measurements"]["cases"]}
+    results, cases = [], []
+    for number in range(count):
+        result = copy.deepcopy(ran[number % len(ran)])
+        entry = copy.deepcopy(entries[result["case"]])
+        result["case"] = entry["case"] = f"{result['case']}-{number // len(ran)}"
+        results.append(result)
+        cases.append(entry)
+    report["body"]["results"] = sorted(results, key=lambda result: result["case"])
+    report["measurements"]["cases"] = cases
+    return report
