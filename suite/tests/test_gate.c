@@ -58,17 +58,19 @@ struct item {
 };
 
 struct setup {
-    struct item x, y; /* cpu/gemm/x, cpu/conv/y */
+    struct item x, y, z; /* cpu/gemm/x, cpu/conv/y, cuda/gemm/z */
     const char *controls, *measurements, *environment;
     int exit;
 };
 
-static void add_case(json_t *results, json_t *cases, const char *id, const char *family, struct item item)
+static void add_case(json_t *results, json_t *cases, const char *id, struct item item)
 {
     if (!item.result) {
         return;
     }
-    char *text = dp_printf("{'case':'%s','backend':'cpu','family':'%s',%s}", id, family, item.result);
+    const size_t backend = strcspn(id, "/"), family = strcspn(id + backend + 1, "/");
+    char *text = dp_printf("{'case':'%s','backend':'%.*s','family':'%.*s',%s}", id, (int)backend, id,
+                           (int)family, id + backend + 1, item.result);
     json_array_append_new(results, parse(text));
     free(text);
     text = dp_printf("{'case':'%s','axes':{'repeat':{%s}}}", id, item.repeat ? item.repeat : NEVER);
@@ -80,8 +82,9 @@ static json_t *report(struct setup setup)
 {
     struct dp_err err;
     json_t *results = json_array(), *cases = json_array();
-    add_case(results, cases, "cpu/conv/y", "conv", setup.y);
-    add_case(results, cases, "cpu/gemm/x", "gemm", setup.x);
+    add_case(results, cases, "cpu/conv/y", setup.y);
+    add_case(results, cases, "cpu/gemm/x", setup.x);
+    add_case(results, cases, "cuda/gemm/z", setup.z);
     json_t *environment =
         parse(setup.environment ? setup.environment : "{'host':{'arch':'x86_64','cpu_model':'One'}}");
     json_t *plan = parse("{'level':'quick','seed':'1','seeds':3,'left_out':[]}");
@@ -409,6 +412,302 @@ static void test_policies_refused(void **state)
     json_decref(policy);
 }
 
+/* --- against a baseline --- */
+
+#define DEFINED(letter, rest) "'definition':'" letter "'," rest
+#define CHOSE(which) REPEATS_AS(SHA_A, "") ",'chosen':'" which "'," ALLOWS
+#define OTHER REPEATS_AS(SHA_B, "") "," ALLOWS
+#define ONE_AXIS REPEATS_AS(SHA_A, "'batch'") "," ALLOWS
+#define EVERYTHING                                                                                           \
+    "'broken','wrong','error','varies','changed_digest','changed_selection','sensitive','missing'"
+
+/* The findings of case x under all rules: what was, what is, and the findings. */
+static void test_against_baseline(void **state)
+{
+    static const struct {
+        struct item before, after;
+        const char *findings;
+    } rows[] = {
+        {{REPEATS, NULL}, {REPEATS, NULL}, ""},
+        {{REPEATS, NULL}, {VARIES_BROKEN, ONCE}, "broken!@repeat"},
+        {{VARIES_BROKEN, ONCE}, {VARIES_BROKEN, ONCE}, "broken@repeat"},
+        {{REPEATS, NULL}, {WRONG, NULL}, "wrong!"},
+        {{WRONG, NULL}, {WRONG, NULL}, "wrong"},
+        {{REPEATS, NULL}, {ERROR, NULL}, "error!"},
+        {{ERROR, NULL}, {ERROR, NULL}, "error"},
+        {{REPEATS, NEVER}, {VARIES, ALWAYS}, "varies!@repeat"},
+        {{REPEATS, NEVER}, {VARIES, ONCE}, ""}, /* one rate explains both */
+        {{VARIES, ONCE}, {VARIES, ALWAYS}, ""}, /* it is known to vary */
+        {{VARIES, ONCE}, {REPEATS, NEVER}, ""},
+        {{VARIES, ALWAYS}, {REPEATS, NEVER}, ""},
+        {{SKIPPED, NULL}, {VARIES, ONCE}, "varies!@repeat"},
+        {{NULL, NULL}, {VARIES, ONCE}, "varies!@repeat"},
+        {{NULL, NULL}, {REPEATS, NULL}, ""},
+        {{REPEATS, NULL}, {OTHER, NULL}, "changed_digest!"},
+        {{VARIES, ALWAYS}, {OTHER, NULL}, ""},
+        {{CHOSE("a"), NULL}, {CHOSE("b"), NULL}, "changed_selection!"},
+        {{CHOSE("a"), NULL}, {CHOSE("a"), NULL}, ""},
+        {{CHOSE("a"), NULL}, {REPEATS, NULL}, ""},
+        {{REPEATS, NULL}, {SKIPPED, NULL}, "missing!"},
+        {{REPEATS, NULL}, {UNTESTED, NULL}, "missing!"},
+        {{REPEATS, NULL}, {NULL, NULL}, "missing!"},
+        {{SKIPPED, NULL}, {NULL, NULL}, ""}, /* it was no pass before either */
+        {{SKIPPED, NULL}, {SKIPPED, NULL}, ""},
+        /* other definitions of the case: what it was says nothing of what it is */
+        {{DEFINED(SHA_A, REPEATS), NULL}, {DEFINED(SHA_B, OTHER), NULL}, ""},
+        {{DEFINED(SHA_A, VARIES), ALWAYS}, {DEFINED(SHA_B, VARIES), ALWAYS}, "varies!@repeat"},
+        {{DEFINED(SHA_A, VARIES), ALWAYS}, {DEFINED(SHA_A, VARIES), ALWAYS}, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct setup before = {.x = rows[i].before, .y = {REPEATS, NULL}};
+        const struct setup after = {.x = rows[i].after, .y = {REPEATS, NULL}};
+        expect(decide(report(after), report(before), "{'fail':[" EVERYTHING "]}"),
+               *rows[i].findings ? DP_GATE_FAILED : DP_GATE_PASSED, rows[i].findings);
+    }
+}
+
+/* An axis is known by its name, and where it was not measured nothing is new. */
+static void test_sensitive_axes(void **state)
+{
+    static const char *const measured = "'comparisons':21,'mismatches':0,'bound':0.133,'runs':24}"
+                                        ",'batch':{'settings':[]},'threads':{'settings':[]";
+    static const char *const policy = "{'fail':['sensitive']}";
+    expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
+                  report((struct setup){.x = {ONE_AXIS, measured}}), policy),
+           DP_GATE_FAILED, "sensitive!@threads");
+    expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
+                  report((struct setup){.x = {SENSITIVE, measured}}), policy),
+           DP_GATE_PASSED, "");
+    expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
+                  report((struct setup){.x = {REPEATS, NULL}}), policy),
+           DP_GATE_PASSED, "");
+}
+
+/* A gate over changes has no finding that was there before, and one over every variation none that one rate
+ * explains: two runs of one stack do not disagree over it. */
+static void test_fail_on(void **state)
+{
+    static const struct {
+        const char *fail_on;
+        struct item before, after;
+        const char *findings;
+    } rows[] = {
+        {"changes", {WRONG, NULL}, {WRONG, NULL}, ""},
+        {"changes", {REPEATS, NULL}, {WRONG, NULL}, "wrong!"},
+        {"changes", {REPEATS, NULL}, {OTHER, NULL}, "changed_digest!"},
+        {"changes", {REPEATS, NULL}, {SKIPPED, NULL}, "missing!"},
+        {"changes", {CHOSE("a"), NULL}, {CHOSE("b"), NULL}, ""},
+        {"changes", {VARIES, ALWAYS}, {REPEATS, NEVER}, ""},
+        {"changes", {REPEATS, NEVER}, {VARIES, ONCE}, ""},
+        {"changes", {REPEATS, NEVER}, {VARIES, ALWAYS}, "varies!@repeat"},
+        {"varies", {REPEATS, NEVER}, {VARIES, ONCE}, ""},
+        {"varies", {REPEATS, NEVER}, {VARIES, ALWAYS}, "varies!@repeat"},
+        {"varies", {WRONG, NULL}, {WRONG, NULL}, "wrong"},
+        {"broken", {REPEATS, NEVER}, {VARIES, ALWAYS}, ""},
+        {"never", {REPEATS, NULL}, {WRONG, NULL}, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct dp_err err;
+        json_t *before = report((struct setup){.x = rows[i].before, .y = {REPEATS, NULL}});
+        json_t *after = report((struct setup){.x = rows[i].after, .y = {REPEATS, NULL}});
+        const struct dp_gate_input input = {
+            .report = {after, "a"}, .baseline = {before, "b"}, .fail_on = rows[i].fail_on, .today = TODAY};
+        expect(dp_gate_make(&input, &err), *rows[i].findings ? DP_GATE_FAILED : DP_GATE_PASSED,
+               rows[i].findings);
+        json_decref(before);
+        json_decref(after);
+    }
+}
+
+static void test_new_before_known(void **state)
+{
+    json_t *gate = decide(report((struct setup){.x = {WRONG, NULL}, .y = {VARIES_BROKEN, ALWAYS}, .exit = 1}),
+                          report((struct setup){.x = {REPEATS, NULL}, .y = {VARIES_BROKEN, ALWAYS}}), NULL);
+    expect_reason(gate, "2 findings in 2 cases, 1 of them new");
+    const json_t *first = json_array_get(json_object_get(gate, "findings"), 0);
+    assert_string_equal(dp_json_string(first, "detail", ""),
+                        "repeats \xc2\xb7 allows \xe2\x86\x92 wrong \xc2\xb7 allows; "
+                        "nothing in the environment explains it");
+    expect(gate, DP_GATE_FAILED, "wrong! broken@repeat");
+}
+
+/* What the reports of a baseline did not agree in cannot be told from what was. */
+static void test_left_out(void **state)
+{
+    json_t *before = report((struct setup){.y = {REPEATS, NULL}});
+    json_t *left_out = json_object_get(json_object_get(json_object_get(before, "body"), "plan"), "left_out");
+    json_array_append_new(left_out, json_pack("{ssss}", "case", "cpu/gemm/x", "reason", "they disagree"));
+    json_t *other = json_deep_copy(before);
+    json_t *after = report((struct setup){.x = {VARIES, ONCE}, .y = {REPEATS, NULL}});
+    expect(decide(json_incref(after), before, "{'fail':['varies']}"), DP_GATE_PASSED, "");
+    json_object_set_new(
+        json_array_get(json_object_get(json_object_get(json_object_get(other, "body"), "plan"), "left_out"),
+                       0),
+        "reason", json_string("budget")); /* it was never run */
+    expect(decide(after, other, "{'fail':['varies']}"), DP_GATE_FAILED, "varies!@repeat");
+    before = report((struct setup){.y = {REPEATS, NULL}});
+    after = report((struct setup){.x = {WRONG, NULL}, .y = {REPEATS, NULL}, .exit = 1});
+    expect(decide(after, before, NULL), DP_GATE_FAILED, "wrong!");
+}
+
+static void test_notes(void **state)
+{
+    static const struct {
+        struct item before, after;
+        const char *notes;
+    } rows[] = {
+        {{REPEATS, NULL}, {REPEATS, NULL}, ""},
+        {{VARIES, ALWAYS}, {REPEATS, NEVER}, "better"},
+        {{SKIPPED, NULL}, {REPEATS, NEVER}, "better"},
+        {{NULL, NULL}, {REPEATS, NEVER}, "baseline"},
+        {{REPEATS, NEVER}, {VARIES, ONCE}, "not_compared"},
+        {{DEFINED(SHA_A, REPEATS), NULL}, {DEFINED(SHA_B, OTHER), NULL}, "not_compared"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *gate = decide(report((struct setup){.x = rows[i].after, .y = {REPEATS, NULL}}),
+                              report((struct setup){.x = rows[i].before, .y = {REPEATS, NULL}}), NULL);
+        expect_kinds(gate, "notes", rows[i].notes);
+        json_decref(gate);
+    }
+}
+
+static void expect_refused(json_t *after, json_t *baseline, const char *fail_on, bool any_device, int code,
+                           const char *words)
+{
+    struct dp_err err = {0};
+    const struct dp_gate_input input = {.report = {after, "after.json"},
+                                        .baseline = {baseline, "before.json"},
+                                        .fail_on = fail_on,
+                                        .today = TODAY,
+                                        .any_device = any_device};
+    json_t *gate = dp_gate_make(&input, &err);
+    assert_int_equal(gate == NULL, code != 0);
+    assert_int_equal(err.code, code);
+    if (!strstr(err.text, words)) {
+        fail_msg("%s", err.text);
+    }
+    json_decref(gate);
+    json_decref(after);
+    json_decref(baseline);
+}
+
+#define GPU(name) "{'host':{'arch':'x86_64','cpu_model':'One'},'devices':[{'name':'" name "'}]}"
+
+static void test_what_is_not_comparable(void **state)
+{
+    static const char *const other_host = "{'host':{'arch':'x86_64','cpu_model':'Two'}}";
+    const struct setup plain = {.x = {REPEATS, NULL}};
+    const struct setup elsewhere = {.x = {REPEATS, NULL}, .environment = other_host};
+    expect_refused(report(plain), report(plain), NULL, false, 0, "");
+    expect_refused(report(plain), report(elsewhere), NULL, false, DP_EXIT_DATA,
+                   "baseline 'before.json' is of another class of devices (Two, x86_64, not One, x86_64)");
+    expect_refused(report(plain), report(elsewhere), NULL, true, 0, "");
+    /* no case of the CPU ran in the baseline: its processor says nothing */
+    expect_refused(report(plain), report((struct setup){.x = {SKIPPED, NULL}, .environment = other_host}),
+                   NULL, false, 0, "");
+    /* nor does a GPU, where no case ran on one */
+    expect_refused(report((struct setup){.x = {REPEATS, NULL}, .environment = GPU("A")}),
+                   report((struct setup){.x = {REPEATS, NULL}, .environment = GPU("B")}), NULL, false, 0, "");
+    expect_refused(report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("A")}),
+                   report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("B")}), NULL, false,
+                   DP_EXIT_DATA, "(B, not A)");
+    expect_refused(report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("A")}),
+                   report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("A")}), NULL, false, 0, "");
+    json_t *seeded = report(plain);
+    json_object_set_new(json_object_get(json_object_get(seeded, "body"), "plan"), "seed", json_string("2"));
+    expect_refused(report(plain), seeded, NULL, true, DP_EXIT_DATA, "seed \"2\" against \"1\"");
+    expect_refused(
+        report(plain),
+        report((struct setup){.x = {REPEATS, NULL}, .controls = CONTROL("repeats", "varies", "false")}), NULL,
+        false, DP_EXIT_DATA, "baseline 'before.json' has no valid verdict: control");
+    expect_refused(report(plain),
+                   report((struct setup){.x = {REPEATS, NULL}, .measurements = "{'interrupted':true}"}), NULL,
+                   false, DP_EXIT_DATA, "interrupted");
+    expect_refused(report(plain), NULL, "changes", false, DP_EXIT_USAGE, "'changes' needs a baseline");
+    expect_refused(report(plain), NULL, "varies", false, 0, "");
+}
+
+static void test_words_that_need_a_baseline(void **state)
+{
+    static const char *const needing[] = {"changed_digest", "changed_selection", "missing"};
+    for (size_t i = 0; i < sizeof(needing) / sizeof(needing[0]); i++) {
+        struct dp_err err = {0};
+        json_t *policy = json_pack("{s[s]}", "fail", needing[i]);
+        const struct dp_gate_input input = {.policy = policy, .policy_name = "p.json"};
+        assert_int_equal(dp_gate_prepare(&input, &err), -1);
+        assert_int_equal(err.code, DP_EXIT_USAGE);
+        assert_non_null(strstr(err.text, needing[i]));
+        json_decref(policy);
+    }
+}
+
+/* --- formats --- */
+
+static char *rendered(const json_t *gate, const char *format, bool verbose)
+{
+    struct dp_err err;
+    const struct dp_render_options options = {.verbose = verbose};
+    struct dp_text out = DP_TEXT(1000000);
+    assert_int_equal(dp_render(DP_DOCUMENT_GATE, format, gate, &options, &out, &err), 0);
+    return out.data;
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+static json_t *many_findings(size_t count)
+{
+    json_t *gate = decide(report((struct setup){.x = {WRONG, NULL}, .exit = 1}), NULL,
+                          "{'minimum_cases':9,'allow':[" ENTRY("'case':'nothing'", "2028-01-01") "]}");
+    json_t *findings = json_object_get(gate, "findings");
+    while (json_array_size(findings) < count) {
+        json_array_append(findings, json_array_get(findings, 0));
+    }
+    return gate;
+}
+
+static void test_ten_lines(void **state)
+{
+    for (size_t count = 1; count < 7; count++) {
+        json_t *gate = many_findings(count);
+        char *text = rendered(gate, "text", false);
+        assert_in_range(lines_of(text), 1, 10);
+        assert_int_equal(strstr(text, " more finding") != NULL, count > 3);
+        assert_non_null(strstr(text, "gate failed: 1 finding in 1 case\n"));
+        free(text);
+        text = rendered(gate, "text", true);
+        assert_int_equal(lines_of(text), 2 * count + 3);
+        free(text);
+        json_decref(gate);
+    }
+}
+
+/* Whatever stands in a report or a policy stays text. */
+static void test_hostile_text(void **state)
+{
+    json_t *gate =
+        decide(report((struct setup){.x = {"'observed':'wrong','checked':'full','not_measured':[],'reason':"
+                                           "'<script>|[x](http://y) `z`'," ALLOWS,
+                                           NULL}}),
+               NULL, "{'allow':[{'case':'\\u001b[31m]<b>','reason':'\\u001b','expires':'2028-01-01'}]}");
+    char *text = rendered(gate, "text", true);
+    assert_null(strchr(text, '\033'));
+    free(text);
+    text = rendered(gate, "markdown", false);
+    assert_null(strstr(text, "<script>"));
+    assert_null(strstr(text, "[x]"));
+    assert_null(strchr(text, '`'));
+    assert_null(strchr(text, '\033'));
+    free(text);
+    json_decref(gate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +718,16 @@ int main(void)
         cmocka_unit_test(test_allow),
         cmocka_unit_test(test_allowed_error),
         cmocka_unit_test(test_policies_refused),
+        cmocka_unit_test(test_against_baseline),
+        cmocka_unit_test(test_sensitive_axes),
+        cmocka_unit_test(test_fail_on),
+        cmocka_unit_test(test_new_before_known),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_what_is_not_comparable),
+        cmocka_unit_test(test_words_that_need_a_baseline),
+        cmocka_unit_test(test_ten_lines),
+        cmocka_unit_test(test_hostile_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
