@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/gate/baseline.h"
 #include "reports/gate/parts.h"
 #include "reports/model.h"
 #include "suite/base/json.h"
@@ -43,33 +44,24 @@ static bool backend_ran(const struct dp_diff_side *side, const char *backend)
     return false;
 }
 
-/* By the backends that the baseline has verdicts of. A report that is only planned has no results yet, and of
+/* By the backends that the first has verdicts of. A report that is only planned has no results yet, and of
  * its devices nothing is known. */
-static int check_class(const struct dp_gate_input *input, struct dp_err *err)
+char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side *second)
 {
     static const char *const backends[] = {"cpu", "python", "cuda"};
-    const bool planned = !json_object_get(body_of(&input->report), "results");
-    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+    const bool planned = !json_object_get(body_of(second), "results");
+    char *words = NULL;
+    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]) && !words; i++) {
         const bool cuda = strcmp(backends[i], "cuda") == 0;
-        if (!backend_ran(&input->baseline, backends[i]) ||
-            !(planned ? !cuda : backend_ran(&input->report, backends[i]))) {
+        if (!backend_ran(first, backends[i]) || !(planned ? !cuda : backend_ran(second, backends[i]))) {
             continue;
         }
-        char *was = class_of(&input->baseline, backends[i]), *is = class_of(&input->report, backends[i]);
-        int rc = 0;
-        if (strcmp(was, is) != 0) {
-            rc = dp_err_set(err, DP_EXIT_DATA,
-                            "baseline '%.150s' is of another class of devices (%.100s, not %.100s), make one "
-                            "here or say --any-device",
-                            input->baseline.name, was, is);
-        }
+        char *was = class_of(first, backends[i]), *is = class_of(second, backends[i]);
+        words = strcmp(was, is) != 0 ? dp_printf("%.100s, not %.100s", was, is) : NULL;
         free(was);
         free(is);
-        if (rc != 0) {
-            return -1;
-        }
     }
-    return 0;
+    return words;
 }
 
 int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err)
@@ -81,7 +73,15 @@ int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err)
     if (dp_diff_comparable(sides, err) != 0) {
         return -1;
     }
-    return input->any_device ? 0 : check_class(input, err);
+    char *other = input->any_device ? NULL : dp_other_class(&input->baseline, &input->report);
+    if (other) {
+        dp_err_set(err, DP_EXIT_DATA,
+                   "baseline '%.150s' is of another class of devices (%s), make one here or say --any-device",
+                   input->baseline.name, other);
+        free(other);
+        return -1;
+    }
+    return 0;
 }
 
 int dp_gate_prepare(const struct dp_gate_input *input, struct dp_err *err)
@@ -159,7 +159,7 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
     json_t *entry;
     json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)
     {
-        if (strcmp(dp_json_string(entry, "reason", ""), "budget") != 0) {
+        if (strcmp(dp_json_string(entry, "reason", ""), DP_LEFT_OUT_BUDGET) != 0) {
             json_object_set(ret->disagreed, dp_json_string(entry, "case", ""), entry);
         }
     }

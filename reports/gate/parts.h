@@ -55,6 +55,9 @@ void dp_gate_allow(const json_t *policy, const char *today, json_t *findings, js
  * Owned. */
 json_t *dp_gate_problems(const struct dp_gate_input *input, bool *ret_hard);
 
+/* "A, not B" where what computed for the first is not what computed for the second; else NULL. Owned. */
+char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side *second);
+
 /* Did the case give a verdict: repeats, varies, wrong? */
 bool dp_result_ran(const json_t *result);
 bool dp_result_is(const json_t *result, const char *observed);

@@ -21,6 +21,7 @@ struct dp_command {
 extern const struct dp_command *const dp_commands[];
 extern const size_t dp_command_count;
 
+extern const struct dp_command dp_command_baseline;
 extern const struct dp_command dp_command_diff;
 extern const struct dp_command dp_command_doctor;
 extern const struct dp_command dp_command_gate;

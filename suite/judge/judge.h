@@ -42,12 +42,6 @@ void dp_judged_free(struct dp_judged *judged);
 
 const char *dp_observed_name(enum dp_observed observed);
 
-/* Statistics of repeat-and-compare. */
-/* Upper 95 % bound of the rate of a difference after 0 of n comparisons: 1 - 0.05^(1/n). */
-double dp_zero_bound(size_t comparisons);
-/* Clopper-Pearson interval for k of n at 95 %. */
-void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high);
-
 /* Everything the exit code depends on. */
 struct dp_verdict {
     int signal; /* 0 or the signal that ended the run */

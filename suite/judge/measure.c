@@ -8,6 +8,7 @@
 
 #include "suite/base/digest.h"
 #include "suite/base/json.h"
+#include "suite/base/statistics.h"
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "suite/judge/judge.h"
+#include "suite/base/statistics.h"
 
 static void assert_near(double value, double expected, double relative)
 {

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "suite/judge/judge.h"
+#include "suite/base/statistics.h"
 
 #define ALPHA 0.05
 
