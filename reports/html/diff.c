@@ -113,13 +113,6 @@ static json_t *causes_by_case(const json_t *diff)
     return map;
 }
 
-static void put_attribute(struct dp_text *out, const char *name, const char *value)
-{
-    dp_text_printf(out, " %s=\"", name);
-    dp_html_text(out, value);
-    dp_text_put(out, "\"");
-}
-
 static void put_side_of(struct dp_text *out, const json_t *verdict)
 {
     if (!verdict) {
@@ -151,11 +144,11 @@ static void put_change(const json_t *change, const json_t *causes, struct dp_tex
     const enum dp_change kind = kind_of(name);
     char *cause = dp_printf("%lld", (long long)dp_json_int(causes, id, 0));
     dp_text_put(out, "<tr");
-    put_attribute(out, "data-case", id);
-    put_attribute(out, "data-backend", dp_json_string(change, "backend", ""));
-    put_attribute(out, "data-family", dp_json_string(change, "family", ""));
-    put_attribute(out, "data-change", name);
-    put_attribute(out, "data-cause", strcmp(cause, "0") == 0 ? "" : cause);
+    dp_html_attribute(out, "data-case", id);
+    dp_html_attribute(out, "data-backend", dp_json_string(change, "backend", ""));
+    dp_html_attribute(out, "data-family", dp_json_string(change, "family", ""));
+    dp_html_attribute(out, "data-change", name);
+    dp_html_attribute(out, "data-cause", strcmp(cause, "0") == 0 ? "" : cause);
     dp_text_put(out, "><th scope=\"row\" class=\"id\">");
     dp_html_text(out, id);
     dp_text_printf(out, "</th><td class=\"word-%s\">", look_of(kind));
@@ -260,12 +253,21 @@ void dp_render_html_diff(const json_t *diff, const struct dp_render_options *opt
     for (int kind = 0; kind <= DP_CHANGE_FAILED; kind++) {
         bad = bad || dp_json_int(kinds, dp_change_name((enum dp_change)kind), 0) > 0;
     }
-    dp_html_open(out, "comparison", dp_diff_agrees(diff) ? "good" : bad ? "bad" : "warn", sentence, options);
+    const json_t *sides = json_object_get(diff, "sides");
+    char *about = dp_printf("%s → %s", dp_json_string(json_array_get(sides, 0), "name", ""),
+                            dp_json_string(json_array_get(sides, 1), "name", ""));
+    dp_html_open(out, &(const struct dp_html_head){.kind = "comparison",
+                                                   .about = about,
+                                                   .tone = dp_diff_agrees(diff) ? "good"
+                                                           : bad                ? "bad"
+                                                                                : "warn",
+                                                   .sentence = sentence});
     put_causes(diff, out);
     put_sides(diff, out);
     put_changes(diff, out);
     put_environment(diff, out);
     put_not_compared(diff, out);
     dp_html_close(out, "");
+    free(about);
     free(sentence);
 }

@@ -20,22 +20,27 @@ extern const char dp_html_style[], dp_html_style_hash[], dp_html_script[], dp_ht
 
 void dp_html_text(struct dp_text *out, const char *string);
 void dp_html_owned(struct dp_text *out, char *string); /* the same, frees the string */
+void dp_html_attribute(struct dp_text *out, const char *name, const char *value); /* ` name="value"` */
 void dp_html_fragment(struct dp_text *out, const char *string);
 void dp_html_data(struct dp_text *out, const json_t *value);
 /* A copy in which no string can drive a terminal or reorder what is shown. Owned. */
 json_t *dp_html_clean(const json_t *value);
 
-/* Everything up to the sections: `kind` is what the document is, `tone` "good", "warn" or "bad", `sentence`
- * its verdict. */
-void dp_html_open(struct dp_text *out, const char *kind, const char *tone, const char *sentence,
-                  const struct dp_render_options *options);
+/* Everything up to the sections. */
+struct dp_html_head {
+    const char *kind;     /* of document */
+    const char *about;    /* the files that it is about; NULL */
+    const char *tone;     /* "good", "warn" or "bad" */
+    const char *sentence; /* the verdict */
+};
+void dp_html_open(struct dp_text *out, const struct dp_html_head *head);
 /* The rest; `digest` of a report or "". */
 void dp_html_close(struct dp_text *out, const char *digest);
 
 /* <td class="word-WORD">word</td>; "none" is shown as "unstated". */
 void dp_html_word(struct dp_text *out, const char *word);
-/* One number of the summary, in the colour of `look`; the script makes it a button that sets `facet` to
- * `value`. */
+/* One number of the summary, in the colour of `look`; the script makes it a button that sets `facet` (NULL:
+ * none) to `value`. */
 struct dp_html_tile {
     const char *look, *facet, *value, *shown;
     size_t count;

@@ -36,6 +36,13 @@ void dp_html_owned(struct dp_text *out, char *string)
     free(string);
 }
 
+void dp_html_attribute(struct dp_text *out, const char *name, const char *value)
+{
+    dp_text_printf(out, " %s=\"", name);
+    dp_html_text(out, value);
+    dp_text_put(out, "\"");
+}
+
 void dp_html_fragment(struct dp_text *out, const char *string)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
@@ -98,7 +105,7 @@ void dp_html_data(struct dp_text *out, const json_t *value)
     free(text);
 }
 
-static void put_head(struct dp_text *out, const char *kind, const char *source)
+static void put_head(struct dp_text *out, const struct dp_html_head *head)
 {
     dp_text_put(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     dp_text_printf(
@@ -110,7 +117,7 @@ static void put_head(struct dp_text *out, const char *kind, const char *source)
     dp_text_put(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-    dp_html_text(out, source ? source : kind);
+    dp_html_text(out, head->about ? head->about : head->kind);
     dp_text_put(out, " · detprobe</title>\n<link rel=\"icon\" href=\"data:image/svg+xml,"
                      "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
                      "%3Cpath fill='%232e9e6b' d='M1 2h14v4H1z'/%3E%3Cpath fill='%23e08a1e' d='M1 "
@@ -120,20 +127,19 @@ static void put_head(struct dp_text *out, const char *kind, const char *source)
     dp_text_put(out, "</style>\n</head>\n");
 }
 
-void dp_html_open(struct dp_text *out, const char *kind, const char *tone, const char *sentence,
-                  const struct dp_render_options *options)
+void dp_html_open(struct dp_text *out, const struct dp_html_head *head)
 {
-    put_head(out, kind, options->source);
+    put_head(out, head);
     dp_text_printf(out,
                    "<body>\n<a class=\"skip\" href=\"#cases\">Skip to the cases</a>\n<header>\n"
                    "<p class=\"kind\">detprobe %s",
-                   kind);
-    if (options->source) {
+                   head->kind);
+    if (head->about) {
         dp_text_put(out, " · ");
-        dp_html_text(out, options->source);
+        dp_html_text(out, head->about);
     }
-    dp_text_printf(out, "</p>\n<h1 class=\"%s\">", tone);
-    dp_html_text(out, sentence);
+    dp_text_printf(out, "</p>\n<h1 class=\"%s\">", head->tone);
+    dp_html_text(out, head->sentence);
     dp_text_put(out, "</h1>\n</header>\n<main>\n");
 }
 
@@ -164,9 +170,12 @@ void dp_html_word(struct dp_text *out, const char *word)
 
 void dp_html_tile(struct dp_text *out, const struct dp_html_tile *tile)
 {
-    dp_text_printf(out, "<li class=\"%s%s\" data-facet=\"%s\" data-value=\"%s\">", tile->look,
-                   tile->count == 0 ? " zero" : "", tile->facet, tile->value);
-    dp_text_printf(out, "<span><b>%zu</b> %s</span></li>\n", tile->count, tile->shown);
+    dp_text_printf(out, "<li class=\"%s%s\"", tile->look, tile->count == 0 ? " zero" : "");
+    if (tile->facet) {
+        dp_html_attribute(out, "data-facet", tile->facet);
+        dp_html_attribute(out, "data-value", tile->value);
+    }
+    dp_text_printf(out, "><span><b>%zu</b> %s</span></li>\n", tile->count, tile->shown);
 }
 
 void dp_html_filters(struct dp_text *out, const struct dp_html_facet *facets, const char *what)

@@ -235,11 +235,9 @@ static void put_row(const struct report_page *page, const json_t *result)
     const bool skipped = strcmp(observed_of(result), "skipped") == 0;
     dp_text_put(out, "<tr id=\"case=");
     dp_html_text(out, id);
-    dp_text_put(out, "\" data-observed=\"");
-    dp_html_text(out, observed_of(result));
-    dp_text_put(out, "\" data-guarantee=\"");
-    dp_html_text(out, strcmp(status, "none") == 0 ? "unstated" : status);
     dp_text_put(out, "\"");
+    dp_html_attribute(out, "data-observed", observed_of(result));
+    dp_html_attribute(out, "data-guarantee", strcmp(status, "none") == 0 ? "unstated" : status);
     put_moved(page, result, entry);
     dp_text_put(out, "><th scope=\"row\" class=\"id\"><a href=\"#case=");
     dp_html_fragment(out, id);
@@ -299,11 +297,10 @@ static void put_family(const struct report_page *page, size_t first, size_t end)
     const json_t *result = json_array_get(page->results, first);
     const char *backend = dp_json_string(result, "backend", ""),
                *family = dp_json_string(result, "family", "");
-    dp_text_put(out, "<tbody data-backend=\"");
-    dp_html_text(out, backend);
-    dp_text_put(out, "\" data-family=\"");
-    dp_html_text(out, family);
-    dp_text_printf(out, "\">\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"%zu\">",
+    dp_text_put(out, "<tbody");
+    dp_html_attribute(out, "data-backend", backend);
+    dp_html_attribute(out, "data-family", family);
+    dp_text_printf(out, ">\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"%zu\">",
                    json_array_size(page->axes) + 4);
     dp_html_owned(out, dp_printf("%s/%s", backend, family));
     dp_text_put(out, "<span>");
@@ -416,7 +413,9 @@ void dp_render_html_report(const json_t *report, const struct dp_render_options 
     };
     page.axes = shown_axes(&page);
     char *sentence = dp_report_sentence(report);
-    dp_html_open(out, "report", tone_of(&page), sentence, options);
+    dp_html_open(
+        out, &(const struct dp_html_head){
+                 .kind = "report", .about = options->source, .tone = tone_of(&page), .sentence = sentence});
     put_summary(&page);
     put_map(&page);
     dp_html_environment(out, json_object_get(body, "environment"));

@@ -120,6 +120,23 @@ def full_diff():
     }
 
 
+def full_gate():
+    finding = {"case": "cpu/gemm/sgemm-1", "axis": "repeat", "backend": "cpu", "family": "gemm", "kind": "broken",
+               "line": "its guarantee is broken", "new": True, "detail": "kept before", "reproduce": "detprobe run it"}
+    allowed = {**finding, "case": "cpu/conv/conv-1", "family": "conv", "kind": "varies", "new": False,
+               "allowed": {"reason": "known", "expires": "2030-01-31"}}
+    other = {**finding, "case": "cpu/pool/pool-1", "family": "pool", "kind": "wrong", "new": False}
+    return {
+        "schema_version": "1.0", "report": {"name": "report.json", "digest": "0" * 64, "counts": {"repeats": 3}},
+        "baseline": {"name": "baseline.json", "digest": "1" * 64}, "policy": {"name": "policy.json"},
+        "plan": {"level": "quick", "seed": "1"}, "passed": False, "verdict": "failed", "reason": "2 findings in 4 cases",
+        "findings": [finding, other, allowed],
+        "problems": [{"kind": "too_few_runs", "line": "8 runs, the policy asks for 25"}],
+        "notes": [{"kind": "unused", "line": "the entry for cpu/blas/* allowed nothing"}],
+        "summary": {"checked": 4, "failed": 2, "new": 1, "allowed": 1, "skipped": 5},
+    }
+
+
 def many(measured, count):
     """A report with `count` measured cases: those of a real one, again under other names."""
     report = load(measured)

@@ -24,14 +24,14 @@ import browser
 import pages
 
 RENDER, REPORTS, CORPUS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
-SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff")}
-DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff()}
+SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff", "gate")}
+DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff(), "gate": pages.full_gate()}
 MEASURED = REPORTS / "measured" / "cpu-debian12-quick.json"
 MOST = 2 << 20  # bytes of a page of 1000 cases
 VOID = {"meta", "link", "col", "input", "br"}
 ELEMENTS = VOID | set("html head title style body a header p h1 h2 h3 main section ul ol li span b svg rect dl dt dd "
                       "form label select option button noscript div table colgroup thead tbody tr th td code footer "
-                      "script".split())
+                      "script pre".split())
 
 
 def render(kind, document, folder):
@@ -158,6 +158,20 @@ class Page(Pages):
         self.assertIn('<h1 class="good">the results agree', render("diff", agreeing, self.folder))
         self.assertIn('<h1 class="bad">the results differ', render("diff", pages.full_diff(), self.folder))
 
+    def test_gate(self):
+        text = render("gate", DOCUMENTS["gate"], self.folder)
+        self.assertIn('<h1 class="bad">gate failed: 2 findings in 4 cases', text)
+        states = re.findall(r'data-state="([a-z]+)"', text)
+        self.assertEqual(states, ["new", "finding", "allowed"])
+        for words in ("8 runs, the policy asks for 25", "the entry for cpu/blas/* allowed nothing", "baseline.json",
+                      "policy.json", "known, until 2030-01-31", "detprobe run it"):
+            self.assertIn(words, text)
+        passed = {**pages.full_gate(), "passed": True, "verdict": "passed", "findings": [], "problems": [], "notes": []}
+        text = render("gate", passed, self.folder)
+        self.assertIn('<h1 class="good">gate passed', text)
+        self.assertNotIn("h-problems", text)
+        self.assertIn('<h1 class="warn">', render("gate", {**passed, "verdict": "no_verdict"}, self.folder))
+
     def test_diff_sides(self):
         text = render("diff", DOCUMENTS["diff"], self.folder)
         row = re.search(r'<tr data-case="cpu/gemm/sgemm-1".*', text).group(0)
@@ -170,7 +184,7 @@ class Page(Pages):
         """In each string and key by itself, and in all at once, against a harmless text at the same place."""
         for kind, document in DOCUMENTS.items():
             paths = sorted(set(pages.strings(document)))
-            self.assertGreater(len(paths), 40)
+            self.assertGreater(len(paths), 40, kind)
             for wanted in [None, *paths]:
                 def here(path, _, wanted=wanted):
                     return path == wanted if wanted else True
@@ -366,6 +380,15 @@ class InChromium(Pages):
         self.choose("cause", "")
         self.choose("change", "new")
         self.assertEqual(self.shown(), 1)
+        self.no_harm()
+
+    def test_gate(self):
+        self.open("gate", DOCUMENTS["gate"])
+        rows = "[...document.querySelectorAll('tbody tr')].filter((row) => row.offsetHeight > 0).length"
+        self.assertEqual(self.value(rows), 3)
+        self.value("document.querySelector('.tiles button[data-value=allowed]').click()")
+        self.assertEqual(self.value(rows), 1)
+        self.assertEqual(self.value("document.querySelectorAll('.command button').length"), 3)
         self.no_harm()
 
 
