@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes put together by cause. A cause is the set of differences of the environment that reach the case;
- * one that nothing reaches says so. It is what may explain a change, not a proof that it does.
+ * Changes put together by cause. A cause is the set of differences of the environment that reach the case,
+ * and what differs in how the case itself ran: another implementation chosen, other kernels launched, another
+ * number of threads. It is what may explain a change, not a proof that it does; a change that nothing reaches
+ * says so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,50 +12,168 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
-#define MAX_NAMED 3 /* differences named in a cause; the environment has them all */
+#define MAX_NAMED 3 /* differences in the words of a cause */
+#define MAX_KEPT 64 /* differences that a cause points at */
 
-/* "cpu/gemm" of "cpu/gemm/sgemm-nn-16x16x16". Owned. */
-static char *family_of(const char *id)
+/* --- differences by whom they reach --- */
+
+struct reach {
+    const json_t *environment;
+    json_t *by_family; /* "cpu/gemm" -> places of rows that name families */
+    json_t *free;      /* places of all other rows */
+    json_t *known;     /* who is asked for -> {words, differences} */
+};
+
+static void append_place(json_t *lists, const char *key, size_t place)
 {
-    const char *slash = strchr(id, '/');
-    const char *end = slash ? strchr(slash + 1, '/') : NULL;
-    return dp_printf("%.*s", (int)(end ? end - id : 0), id);
+    if (!json_object_get(lists, key)) {
+        json_object_set_new(lists, key, json_array());
+    }
+    json_array_append_new(json_object_get(lists, key), json_integer((json_int_t)place));
 }
 
-/* The words of a change's cause. Owned. */
-static char *cause_of(const json_t *change, const json_t *environment)
+static struct reach reach_of(const json_t *environment)
 {
-    char *family = family_of(dp_json_string(change, "case", ""));
-    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
-    size_t count = 0;
+    struct reach reach = {environment, json_object(), json_array(), json_object()};
     for (size_t i = 0; i < json_array_size(environment); i++) {
-        const json_t *difference = json_array_get(environment, i);
-        if (!dp_difference_reaches(difference, dp_json_string(change, "backend", ""), family)) {
+        const json_t *families = json_object_get(json_array_get(environment, i), "families");
+        for (size_t k = 0; k < json_array_size(families); k++) {
+            append_place(reach.by_family, json_string_value(json_array_get(families, k)), i);
+        }
+        if (!families) {
+            json_array_append_new(reach.free, json_integer((json_int_t)i));
+        }
+    }
+    return reach;
+}
+
+static void reach_free(struct reach *reach)
+{
+    json_decref(reach->by_family);
+    json_decref(reach->free);
+    json_decref(reach->known);
+}
+
+/* The lower of the first places of two lists, taken from its list; SIZE_MAX where both are through. */
+static size_t next_place(const json_t *lists[2], size_t at[2])
+{
+    json_int_t least = -1;
+    for (int i = 0; i < 2; i++) {
+        const json_t *place = json_array_get(lists[i], at[i]);
+        if (place && (least < 0 || json_integer_value(place) < least)) {
+            least = json_integer_value(place);
+        }
+    }
+    for (int i = 0; i < 2 && least >= 0; i++) {
+        at[i] +=
+            json_integer_value(json_array_get(lists[i], at[i])) == least && json_array_get(lists[i], at[i]);
+    }
+    return least < 0 ? SIZE_MAX : (size_t)least;
+}
+
+/* Does the case set this variable itself, so that the one of the environment does not reach it? */
+static bool is_set_by(const json_t *change, const json_t *difference)
+{
+    return strcmp(dp_json_string(difference, "kind", ""), "variable") == 0 &&
+           dp_json_array_has(json_object_get(change, "sets"), dp_json_string(difference, "subject", ""));
+}
+
+static json_t *differences_of(const struct reach *reach, const json_t *change, const char *family)
+{
+    const json_t *lists[2] = {json_object_get(reach->by_family, family), reach->free};
+    size_t at[2] = {0, 0}, count = 0;
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
+    json_t *places = json_array();
+    for (size_t place; (place = next_place(lists, at)) != SIZE_MAX;) {
+        const json_t *difference = json_array_get(reach->environment, place);
+        if (!dp_difference_reaches(difference, dp_json_string(change, "backend", ""), family) ||
+            is_set_by(change, difference)) {
             continue;
         }
-        if (count++ < MAX_NAMED) {
+        if (count < MAX_NAMED) {
             dp_text_printf(&words, "%s%s", words.length ? "; " : "", dp_json_string(difference, "words", ""));
+        }
+        if (count++ < MAX_KEPT) {
+            json_array_append_new(places, json_integer((json_int_t)place));
         }
     }
     if (count > MAX_NAMED) {
         dp_text_printf(&words, "; and %zu more", count - MAX_NAMED);
     }
-    free(family);
-    char *owned = dp_strdup(words.data ? words.data : "nothing in the environment explains it");
+    json_t *found = json_pack("{ss so}", "words", words.data ? words.data : "", "differences", places);
     dp_text_free(&words);
-    return owned;
+    return found;
 }
 
-static json_t *cause_named(json_t *causes, const char *words)
+/* What of the environment reaches the case of a change. Borrowed. */
+static const json_t *found_for(struct reach *reach, const json_t *change)
 {
-    for (size_t i = 0; i < json_array_size(causes); i++) {
-        json_t *cause = json_array_get(causes, i);
-        if (strcmp(dp_json_string(cause, "cause", ""), words) == 0) {
-            return cause;
-        }
+    char *family =
+        dp_printf("%s/%s", dp_json_string(change, "backend", ""), dp_json_string(change, "family", ""));
+    char *sets = json_dumps(json_object_get(change, "sets"), JSON_COMPACT);
+    char *key = dp_printf("%s %s", family, sets ? sets : "");
+    if (!json_object_get(reach->known, key)) {
+        json_object_set_new(reach->known, key, differences_of(reach, change, family));
     }
-    json_array_append_new(causes, json_pack("{ss s{} s{}}", "cause", words, "kinds", "cases"));
-    return json_array_get(causes, json_array_size(causes) - 1);
+    const json_t *found = json_object_get(reach->known, key);
+    free(family);
+    free(sets);
+    free(key);
+    return found;
+}
+
+/* --- causes --- */
+
+/* What differs in how the case itself ran: "another implementation chosen; 2 → 4 threads". */
+static void add_own(const json_t *change, struct dp_text *words, json_t *names)
+{
+    static const char *const own[][2] = {{"chosen", "another implementation chosen"},
+                                         {"kernels", "other kernels launched"},
+                                         {"threads", NULL}};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        const json_t *two = json_object_get(change, own[i][0]);
+        if (!two) {
+            continue;
+        }
+        dp_text_put(words, words->length ? "; " : "");
+        if (own[i][1]) {
+            dp_text_put(words, own[i][1]);
+        } else {
+            dp_text_printf(words, "%lld \xe2\x86\x92 %lld threads",
+                           (long long)json_integer_value(json_array_get(two, 0)),
+                           (long long)json_integer_value(json_array_get(two, 1)));
+        }
+        json_array_append_new(names, json_string(own[i][0]));
+    }
+}
+
+struct causes {
+    json_t *list;
+    json_t *places; /* words -> place in the list */
+};
+
+/* The place of the cause of a change. */
+static size_t cause_of(struct causes *causes, struct reach *reach, const json_t *change)
+{
+    const json_t *found = found_for(reach, change);
+    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
+    json_t *own = json_array();
+    dp_text_put(&words, dp_json_string(found, "words", ""));
+    add_own(change, &words, own);
+    if (json_array_size(json_object_get(found, "differences")) == 0) {
+        dp_text_printf(&words, "%snothing in the environment explains it", words.length ? "; " : "");
+    }
+    if (!json_object_get(causes->places, words.data)) {
+        json_object_set_new(causes->places, words.data,
+                            json_integer((json_int_t)json_array_size(causes->list)));
+        json_array_append_new(causes->list,
+                              json_pack("{ss sO sO s{} s{}}", "cause", words.data, "differences",
+                                        json_object_get(found, "differences"), "own", own, "kinds", "cases"));
+    }
+    const json_int_t place = dp_json_int(causes->places, words.data, 0);
+    json_decref(own);
+    dp_text_free(&words);
+    return (size_t)place;
 }
 
 static void count_kind(json_t *kinds, const char *kind)
@@ -68,13 +188,12 @@ static bool has_cause(const char *kind)
            strcmp(kind, dp_change_name(DP_CHANGE_MISSING)) != 0;
 }
 
-/* Owned. */
-static json_t *keys_of(json_t *object)
+json_t *dp_json_keys(const json_t *object)
 {
     json_t *keys = json_array();
     const char *key;
     json_t *value;
-    json_object_foreach(object, key, value)
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         json_array_append_new(keys, json_string(key));
     }
@@ -83,24 +202,27 @@ static json_t *keys_of(json_t *object)
 
 json_t *dp_diff_causes(json_t *changes, const json_t *environment)
 {
-    json_t *causes = json_array();
+    struct causes causes = {json_array(), json_object()};
+    struct reach reach = reach_of(environment);
     size_t i;
-    json_t *change;
+    json_t *change, *cause;
     json_array_foreach(changes, i, change)
     {
         const char *kind = dp_json_string(change, "kind", "");
         if (!has_cause(kind)) {
             continue;
         }
-        char *words = cause_of(change, environment);
-        json_t *cause = cause_named(causes, words);
+        const size_t place = cause_of(&causes, &reach, change);
+        cause = json_array_get(causes.list, place);
         count_kind(json_object_get(cause, "kinds"), kind);
         json_object_set(json_object_get(cause, "cases"), dp_json_string(change, "case", ""), json_true());
-        free(words);
+        json_object_set_new(change, "cause", json_integer((json_int_t)place));
     }
-    json_array_foreach(causes, i, change)
+    json_array_foreach(causes.list, i, cause)
     {
-        json_object_set_new(change, "cases", keys_of(json_object_get(change, "cases")));
+        json_object_set_new(cause, "cases", dp_json_keys(json_object_get(cause, "cases")));
     }
-    return causes;
+    reach_free(&reach);
+    json_decref(causes.places);
+    return causes.list;
 }

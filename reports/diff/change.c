@@ -3,10 +3,12 @@
  * What changed of one case. "May vary, not seen" against "varies" is a change only where the intervals of the
  * two rates exclude each other: else the same rate explains both sides.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "reports/diff/parts.h"
 #include "suite/base/json.h"
+#include "suite/base/text.h"
 
 static const struct {
     const char *name, *one, *several;
@@ -41,7 +43,7 @@ static bool is(const struct dp_pair *pair, int side, const char *observed)
     return strcmp(dp_json_string(pair->result[side], "observed", ""), observed) == 0;
 }
 
-static bool ran(const struct dp_pair *pair, int side)
+bool dp_pair_ran(const struct dp_pair *pair, int side)
 {
     return is(pair, side, "repeats") || is(pair, side, "varies") || is(pair, side, "wrong");
 }
@@ -85,20 +87,46 @@ static bool excluded(const struct dp_pair *pair, int steady, int moving)
     return !rated;
 }
 
-static const json_t *output_like(const json_t *outputs, const json_t *output)
+/* Name, seed and set: what says of which inputs an output is. */
+static bool is_like(const json_t *output, const json_t *other)
 {
-    static const char *const keys[] = {"name", "seed", "set"};
+    return json_equal(json_object_get(output, "name"), json_object_get(other, "name")) &&
+           json_equal(json_object_get(output, "seed"), json_object_get(other, "seed")) &&
+           json_equal(json_object_get(output, "set"), json_object_get(other, "set"));
+}
+
+/* Owned. */
+static char *key_of(const json_t *output)
+{
+    return dp_printf("%s %s %s", dp_json_string(output, "seed", ""), dp_json_string(output, "set", ""),
+                     dp_json_string(output, "name", ""));
+}
+
+/* Outputs by what they are of. Owned. */
+static json_t *by_key(const json_t *outputs)
+{
+    json_t *index = json_object();
     for (size_t i = 0; i < json_array_size(outputs); i++) {
-        const json_t *other = json_array_get(outputs, i);
-        bool like = true;
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-            like = like && json_equal(json_object_get(other, keys[k]), json_object_get(output, keys[k]));
-        }
-        if (like) {
-            return other;
-        }
+        char *key = key_of(json_array_get(outputs, i));
+        json_object_set(index, key, json_array_get(outputs, i));
+        free(key);
     }
-    return NULL;
+    return index;
+}
+
+/* The output that is of the same inputs: mostly at the same place, else looked up in an index that is made
+ * when it is first needed. */
+static const json_t *output_like(const json_t *outputs, const json_t *output, size_t place, json_t **index)
+{
+    const json_t *there = json_array_get(outputs, place);
+    if (there && is_like(there, output)) {
+        return there;
+    }
+    *index = *index ? *index : by_key(outputs);
+    char *key = key_of(output);
+    const json_t *found = json_object_get(*index, key);
+    free(key);
+    return found;
 }
 
 /* Bits of two sides that repeat. Only outputs that both have say anything. */
@@ -107,21 +135,26 @@ static void compare_bits(const struct dp_pair *pair, struct dp_changes *ret)
     const json_t *before = json_object_get(pair->result[0], "outputs");
     const json_t *after = json_object_get(pair->result[1], "outputs");
     size_t compared = 0;
-    for (size_t i = 0; i < json_array_size(before); i++) {
-        const json_t *output = json_array_get(before, i), *other = output_like(after, output);
+    json_t *index = NULL;
+    for (size_t i = 0; i < json_array_size(before) && !ret->unlike; i++) {
+        const json_t *output = json_array_get(before, i), *other = output_like(after, output, i, &index);
         if (!other) {
             continue;
         }
         if (!json_equal(json_object_get(output, "dtype"), json_object_get(other, "dtype")) ||
             !json_equal(json_object_get(output, "shape"), json_object_get(other, "shape"))) {
             ret->unlike = "its outputs have other types or shapes";
-            return;
         }
         compared++;
         ret->is[DP_CHANGE_BITS] |=
             !json_equal(json_object_get(output, "sha256"), json_object_get(other, "sha256"));
     }
-    ret->unlike = compared ? NULL : "the two have no output in common";
+    json_decref(index);
+    if (ret->unlike) {
+        ret->is[DP_CHANGE_BITS] = false;
+    } else if (compared == 0) {
+        ret->unlike = "the two have no output in common";
+    }
 }
 
 /* Axes that `side` is sensitive to and the other, which measured them too, is not. */
@@ -163,10 +196,10 @@ static void compare_verdicts(const struct dp_pair *pair, struct dp_changes *ret)
     const bool told = ret->is[DP_CHANGE_WRONG] || ret->is[DP_CHANGE_BROKEN] || ret->is[DP_CHANGE_MENDED];
     if (is(pair, 0, "repeats") && is(pair, 1, "varies") && !told) {
         ret->is[DP_CHANGE_VARIES] = excluded(pair, 0, 1);
-        ret->unlike = ret->is[DP_CHANGE_VARIES] ? NULL : "one rate of differences explains both sides";
+        ret->undecided = !ret->is[DP_CHANGE_VARIES];
     } else if (is(pair, 0, "varies") && is(pair, 1, "repeats") && !told) {
         ret->is[DP_CHANGE_REPEATS] = excluded(pair, 1, 0);
-        ret->unlike = ret->is[DP_CHANGE_REPEATS] ? NULL : "one rate of differences explains both sides";
+        ret->undecided = !ret->is[DP_CHANGE_REPEATS];
     } else if (is(pair, 0, "repeats") && is(pair, 1, "repeats")) {
         compare_repeating(pair, ret);
     }
@@ -183,12 +216,12 @@ void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret)
     const json_t *after = json_object_get(pair->result[1], "definition");
     if (before && after && !json_equal(before, after)) {
         ret->unlike = "the catalogues define it differently";
-    } else if (ran(pair, 0) && ran(pair, 1)) {
+    } else if (dp_pair_ran(pair, 0) && dp_pair_ran(pair, 1)) {
         compare_verdicts(pair, ret);
     } else {
         ret->is[DP_CHANGE_FAILED] = is(pair, 1, "error") && !is(pair, 0, "error");
-        ret->is[DP_CHANGE_STOPPED] = ran(pair, 0) && !is(pair, 1, "error");
-        ret->is[DP_CHANGE_STARTED] = !ran(pair, 0) && ran(pair, 1);
+        ret->is[DP_CHANGE_STOPPED] = dp_pair_ran(pair, 0) && !is(pair, 1, "error");
+        ret->is[DP_CHANGE_STARTED] = !dp_pair_ran(pair, 0) && dp_pair_ran(pair, 1);
     }
 }
 

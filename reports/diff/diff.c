@@ -116,7 +116,7 @@ static json_t *verdict_json(const json_t *result)
                      dp_json_string(result, "reason", NULL));
 }
 
-/* What the library chose, and which kernels it launched, where the sides differ in it. */
+/* What the library chose, which kernels it launched and on how many threads, where the sides differ in it. */
 static void add_choice(const struct dp_pair *pair, json_t *row)
 {
     const char *before = dp_json_string(pair->result[0], "chosen", NULL);
@@ -128,6 +128,20 @@ static void add_choice(const struct dp_pair *pair, json_t *row)
     json_t *launches = json_object_get(pair->measured[1], "kernels");
     if (launched && launches && !json_equal(launched, launches)) {
         json_object_set_new(row, "kernels", json_pack("[OO]", launched, launches));
+    }
+    json_t *ran_on = json_object_get(pair->measured[0], "threads");
+    json_t *runs_on = json_object_get(pair->measured[1], "threads");
+    if (ran_on && runs_on && !json_equal(ran_on, runs_on)) {
+        json_object_set_new(row, "threads", json_pack("[OO]", ran_on, runs_on));
+    }
+}
+
+/* Variables that the case itself sets: those of the environment do not reach it. */
+static void add_own_variables(const json_t *result, json_t *row)
+{
+    const json_t *own = json_object_get(result, "environment");
+    if (own) {
+        json_object_set_new(row, "sets", dp_json_keys(own));
     }
 }
 
@@ -142,13 +156,15 @@ static json_t *change_row(const struct dp_pair *pair, enum dp_change kind, const
         json_object_set(row, "axes", changes->axes[kind == DP_CHANGE_INSENSITIVE]);
     }
     add_choice(pair, row);
+    add_own_variables(any, row);
     return row;
 }
 
 struct rows {
     json_t *of_kind[DP_CHANGE_MAX]; /* so that the weightiest come first */
     json_t *unlike;                 /* {case, reason} */
-    size_t compared, changed;
+    json_t *undecided;              /* ids */
+    size_t compared, changed, idle;
 };
 
 static void add_pair(const struct dp_pair *pair, struct rows *rows)
@@ -165,19 +181,50 @@ static void add_pair(const struct dp_pair *pair, struct rows *rows)
     if (changes.unlike) {
         json_array_append_new(rows->unlike, json_pack("{ssss}", "case", pair->id, "reason", changes.unlike));
     }
-    rows->compared += pair->result[0] && pair->result[1];
+    if (changes.undecided) {
+        json_array_append_new(rows->undecided, json_string(pair->id));
+    }
+    const bool both = pair->result[0] && pair->result[1];
+    rows->compared += both;
+    rows->idle += both && !dp_pair_ran(pair, 0) && !dp_pair_ran(pair, 1) && !changed && !changes.unlike;
     rows->changed += changed;
     dp_changes_free(&changes);
+}
+
+/* "OpenBLAS 0.3.21, oneDNN 2.6.3 on Intel(R) Xeon(R) Processor, NVIDIA H100". Owned. */
+char *dp_diff_measured(const json_t *report)
+{
+    const json_t *environment = json_object_get(json_object_get(report, "body"), "environment");
+    const json_t *libraries = json_object_get(environment, "libraries");
+    const json_t *devices = json_object_get(environment, "devices");
+    struct dp_text words = DP_TEXT(1000);
+    for (size_t i = 0; i < json_array_size(libraries); i++) {
+        const json_t *library = json_array_get(libraries, i);
+        const char *version = dp_json_string(library, "version", "");
+        dp_text_printf(&words, "%s%s%s%s", i ? ", " : "", dp_json_string(library, "name", ""),
+                       *version ? " " : "", version);
+    }
+    dp_text_printf(&words, "%son %s", words.length ? " " : "",
+                   dp_json_string(json_object_get(environment, "host"), "cpu_model", "an unknown processor"));
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        dp_text_printf(&words, ", %s", dp_json_string(json_array_get(devices, i), "name", "a device"));
+    }
+    char *owned = dp_printable(words.data, words.length);
+    dp_text_free(&words);
+    return owned;
 }
 
 static json_t *side_json(const struct dp_diff_side *side)
 {
     char *name = dp_printable(side->name, strlen(side->name));
+    char *measured = dp_diff_measured(side->report);
     json_t *json =
-        json_pack("{ss ss ss so}", "name", name, "digest", dp_json_string(side->report, "digest", ""), "tool",
+        json_pack("{ss ss ss ss so}", "name", name, "measured", measured, "digest",
+                  dp_json_string(side->report, "digest", ""), "tool",
                   dp_json_string(json_object_get(side->report, "tool"), "version", ""), "counts",
                   json_deep_copy(json_object_get(json_object_get(body_of(side), "summary"), "counts")));
     free(name);
+    free(measured);
     return json;
 }
 
@@ -191,16 +238,17 @@ static json_t *summary_json(const struct rows *rows, json_t *changes)
         }
         json_array_extend(changes, rows->of_kind[kind]);
     }
-    return json_pack("{sb sI sI so}", "agree", rows->changed == 0, "compared", (json_int_t)rows->compared,
-                     "changed", (json_int_t)rows->changed, "kinds", kinds);
+    return json_pack("{sb sI sI sI so}", "agree", rows->changed == 0, "compared", (json_int_t)rows->compared,
+                     "changed", (json_int_t)rows->changed, "idle", (json_int_t)rows->idle, "kinds", kinds);
 }
 
 json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err)
 {
     struct index index;
-    struct rows rows = {.unlike = json_array()};
+    struct rows rows = {.unlike = json_array(), .undecided = json_array()};
     if (dp_diff_comparable(sides, err) != 0) {
         json_decref(rows.unlike);
+        json_decref(rows.undecided);
         return NULL;
     }
     for (int kind = 0; kind < DP_CHANGE_MAX; kind++) {
@@ -217,11 +265,11 @@ json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err)
                                               json_object_get(body_of(&sides[1]), "environment"));
     json_t *causes = dp_diff_causes(changes, environment);
     const json_t *plan = json_object_get(body_of(&sides[0]), "plan");
-    json_t *diff =
-        json_pack("{ss s[oo] s{sOsO} so so so so so}", "schema_version", DP_DIFF_SCHEMA_VERSION, "sides",
-                  side_json(&sides[0]), side_json(&sides[1]), "plan", "level", json_object_get(plan, "level"),
-                  "seed", json_object_get(plan, "seed"), "summary", summary, "causes", causes, "changes",
-                  changes, "environment", environment, "not_compared", rows.unlike);
+    json_t *diff = json_pack("{ss s[oo] s{sOsO} so so so so so so}", "schema_version", DP_DIFF_SCHEMA_VERSION,
+                             "sides", side_json(&sides[0]), side_json(&sides[1]), "plan", "level",
+                             json_object_get(plan, "level"), "seed", json_object_get(plan, "seed"), "summary",
+                             summary, "causes", causes, "changes", changes, "environment", environment,
+                             "not_compared", rows.unlike, "undecided", rows.undecided);
     for (int kind = 0; kind < DP_CHANGE_MAX; kind++) {
         json_decref(rows.of_kind[kind]);
     }
@@ -232,4 +280,10 @@ json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err)
 bool dp_diff_agrees(const json_t *diff)
 {
     return json_is_true(json_object_get(json_object_get(diff, "summary"), "agree"));
+}
+
+bool dp_diff_compares(const json_t *diff)
+{
+    const json_int_t common = dp_json_int(json_object_get(diff, "summary"), "compared", 0);
+    return common == 0 || (size_t)common > json_array_size(json_object_get(diff, "not_compared"));
 }

@@ -16,7 +16,7 @@
 
 #include "suite/base/err.h"
 
-#define DP_DIFF_SCHEMA_VERSION "1.0"
+#define DP_DIFF_SCHEMA_VERSION "1.1"
 #define DP_DIFF_TEXT_MOST ((size_t)1 << 30) /* bytes of a text: nothing of two reports is cut */
 
 /* A report that dp_report_load read, and what the user calls it. Both borrowed. */
@@ -31,6 +31,9 @@ int dp_diff_comparable(const struct dp_diff_side sides[2], struct dp_err *err);
 json_t *dp_diff_make(const struct dp_diff_side sides[2], struct dp_err *err);
 /* Whether the results agree; differences of the environment alone are none. */
 bool dp_diff_agrees(const json_t *diff);
+/* Whether there was anything to compare: not where both have cases in common and each of them is another one
+ * by its catalogue, or has other outputs. */
+bool dp_diff_compares(const json_t *diff);
 
 /* Kinds of change, the weightiest first. */
 enum dp_change {

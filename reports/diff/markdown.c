@@ -68,6 +68,23 @@ static void add_environment(const json_t *rows, struct dp_text *out)
     }
 }
 
+static void add_unlike(const json_t *diff, struct dp_text *out)
+{
+    const json_t *unlike = json_object_get(diff, "not_compared");
+    const size_t count = json_array_size(unlike);
+    dp_text_put(out, count ? "\n| not compared | because |\n|---|---|\n" : "");
+    for (size_t i = 0; i < count && i < MOST; i++) {
+        dp_text_put(out, "| ");
+        dp_words_markdown(out, dp_json_string(json_array_get(unlike, i), "case", ""));
+        dp_text_put(out, " | ");
+        dp_words_markdown(out, dp_json_string(json_array_get(unlike, i), "reason", ""));
+        dp_text_put(out, " |\n");
+    }
+    if (count > MOST) {
+        dp_text_printf(out, "\n%zu more rows are left out.\n", count - MOST);
+    }
+}
+
 void dp_diff_markdown(const json_t *diff, const struct dp_render_options *options, struct dp_text *out)
 {
     const json_t *sides = json_object_get(diff, "sides");
@@ -80,5 +97,6 @@ void dp_diff_markdown(const json_t *diff, const struct dp_render_options *option
     dp_text_put(out, "\n\n");
     add_causes(json_object_get(diff, "causes"), out);
     add_changes(json_object_get(diff, "changes"), out);
+    add_unlike(diff, out);
     add_environment(json_object_get(diff, "environment"), out);
 }

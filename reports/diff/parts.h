@@ -14,22 +14,42 @@ struct dp_pair {
 };
 
 /* The changes of one case, as a set of kinds; `unlike` says in words why its bits, or all of it, were not
- * compared, or is NULL. */
+ * compared, or is NULL. `undecided`: it repeats on one side and varies on the other, and one rate of
+ * differences explains both. */
 struct dp_changes {
     bool is[DP_CHANGE_MAX];
     json_t *axes[2]; /* newly sensitive to, no more sensitive to: names, owned */
     const char *unlike;
+    bool undecided;
 };
 void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret);
+/* Whether the case gave a result on that side. */
+bool dp_pair_ran(const struct dp_pair *pair, int side);
 void dp_changes_free(struct dp_changes *changes);
 
-/* Rows {kind, subject, member, before, after, words} of what differs between two environments, by weight.
- * Owned. */
+/* Rows {kind, subject, member, before, after, words, ...} of what differs between two environments, by
+ * weight. Owned. */
 json_t *dp_diff_environment(const json_t *before, const json_t *after);
+/* One row without words; NULL: not there. Owned. */
+json_t *dp_difference(const char *kind, const char *subject, const char *member, const char *before,
+                      const char *after);
+/* Adds a row where the member differs; the members of `extra`, or NULL, go into it. */
+void dp_difference_member(json_t *rows, const char *kind, const char *subject, const char *member,
+                          const json_t *before, const json_t *after, json_t *extra);
+void dp_difference_libraries(json_t *rows, const json_t *before, const json_t *after);
+/* Adds to a row of kind variable who reads it: `families` or `backend`, neither where it may be anybody. */
+void dp_difference_readers(json_t *difference, const json_t *libraries[2]);
 /* Whether a case of this backend and family ("cpu/gemm") can have met the difference. */
 bool dp_difference_reaches(const json_t *difference, const char *backend, const char *family);
 
-/* The member `causes`: changes put together by what may explain them. Owned. */
+/* The member `causes`: changes put together by what may explain them; each change gets `cause`, its place
+ * there. Owned. */
 json_t *dp_diff_causes(json_t *changes, const json_t *environment);
+
+/* What a report measured, in words. Owned. */
+char *dp_diff_measured(const json_t *report);
+
+/* The keys of an object, in its order. Owned. */
+json_t *dp_json_keys(const json_t *object);
 
 #endif

@@ -32,19 +32,30 @@ char *dp_diff_counts(const json_t *kinds)
 char *dp_diff_sentence(const json_t *diff)
 {
     const json_t *summary = json_object_get(diff, "summary");
-    const size_t compared = (size_t)dp_json_int(summary, "compared", 0);
     const size_t unlike = json_array_size(json_object_get(diff, "not_compared"));
-    if (!dp_diff_agrees(diff)) {
+    const size_t idle = (size_t)dp_json_int(summary, "idle", 0);
+    const size_t agree = (size_t)dp_json_int(summary, "compared", 0) - unlike - idle;
+    const bool agrees = dp_diff_agrees(diff);
+    struct dp_text words = DP_TEXT(10000);
+    if (agrees) {
+        dp_text_printf(&words, "the results agree in %zu %s", agree, agree == 1 ? "case" : "cases");
+    } else {
         char *counts = dp_diff_counts(json_object_get(summary, "kinds"));
-        char *sentence = dp_printf("the results differ: %s", counts);
+        dp_text_printf(&words, "the results differ: %s", counts);
         free(counts);
-        return sentence;
     }
-    const char *environment =
-        json_array_size(json_object_get(diff, "environment")) ? ", the environments differ" : "";
-    return unlike ? dp_printf("the results agree in %zu cases, %zu could not be compared%s",
-                              compared - unlike, unlike, environment)
-                  : dp_printf("the results agree in %zu cases%s", compared, environment);
+    if (unlike) {
+        dp_text_printf(&words, "%s%zu could not be compared", agrees ? ", " : "; ", unlike);
+    }
+    if (idle) {
+        dp_text_printf(&words, "%s%zu ran on neither side", agrees ? ", " : "; ", idle);
+    }
+    if (agrees && json_array_size(json_object_get(diff, "environment"))) {
+        dp_text_put(&words, ", the environments differ");
+    }
+    char *owned = dp_strdup(words.data);
+    dp_text_free(&words);
+    return owned;
 }
 
 char *dp_diff_verdict(const json_t *verdict)
@@ -68,6 +79,10 @@ static void add_pair(struct dp_text *words, const char *what, const json_t *pair
     if (json_is_string(before) && json_is_string(after)) {
         dp_text_printf(words, "%s '%s' before, '%s' now", what, json_string_value(before),
                        json_string_value(after));
+    } else if (json_is_integer(before) && json_is_integer(after)) {
+        dp_text_printf(words, "%s %lld %s before, %lld now", what, (long long)json_integer_value(before),
+                       json_integer_value(before) == 1 ? "thread" : "threads",
+                       (long long)json_integer_value(after));
     } else {
         dp_text_printf(words, "%s otherwise", what);
     }
@@ -93,6 +108,7 @@ char *dp_diff_detail(const json_t *change)
     }
     add_pair(&words, "chose", json_object_get(change, "chosen"));
     add_pair(&words, "launched", json_object_get(change, "kernels"));
+    add_pair(&words, "ran on", json_object_get(change, "threads"));
     char *owned = dp_strdup(words.data ? words.data : "");
     dp_text_free(&words);
     return owned;

@@ -33,35 +33,17 @@ static void add_sides(const struct page *page)
     for (size_t i = 0; i < 2; i++) {
         const json_t *side = json_array_get(sides, i);
         const json_t *counts = json_object_get(side, "counts");
-        char *line =
-            dp_printf("%-7s %s, %lld repeat, %lld vary, report %.12s", labels[i],
-                      dp_json_string(side, "name", ""), (long long)dp_json_int(counts, "repeats", 0),
-                      (long long)dp_json_int(counts, "varies", 0), dp_json_string(side, "digest", ""));
-        put_line(page, 0, 8, line);
+        char *line = dp_printf("%s, %lld repeat, %lld vary, report %.12s: %s",
+                               dp_json_string(side, "name", ""), (long long)dp_json_int(counts, "repeats", 0),
+                               (long long)dp_json_int(counts, "varies", 0),
+                               dp_json_string(side, "digest", ""), dp_json_string(side, "measured", ""));
+        dp_text_printf(page->out, "%-8s", labels[i]);
+        dp_words_wrap(page->out, line, 8, 8, page->columns);
         free(line);
     }
     const json_t *plan = json_object_get(page->diff, "plan");
     dp_text_printf(page->out, "plan    level %s, seed %s\n", dp_json_string(plan, "level", ""),
                    dp_json_string(plan, "seed", ""));
-}
-
-static bool belongs(const json_t *change, const char *kind, const json_t *cases)
-{
-    return strcmp(dp_json_string(change, "kind", ""), kind) == 0 &&
-           (!cases || json_object_get(cases, dp_json_string(change, "case", "")));
-}
-
-/* Changes of one kind, all or those of `cases` (id -> anything). Owned. */
-static json_t *changes_of(const struct page *page, enum dp_change kind, const json_t *cases)
-{
-    const json_t *changes = json_object_get(page->diff, "changes");
-    json_t *found = json_array();
-    for (size_t i = 0; i < json_array_size(changes); i++) {
-        if (belongs(json_array_get(changes, i), dp_change_name(kind), cases)) {
-            json_array_append(found, json_array_get(changes, i));
-        }
-    }
-    return found;
 }
 
 /* "cpu/gemm 21, cpu/blas 40" in the order of the changes. Owned. */
@@ -98,10 +80,50 @@ static void add_case(const struct page *page, const json_t *change)
     free(detail);
 }
 
-/* How many of which families; then the cases, few of them where nobody's guarantee is at stake. */
-static void add_kind(const struct page *page, enum dp_change kind, const json_t *cases)
+/* Changes of one cause by kind, each list borrowed from the document. */
+struct block {
+    json_t *of_kind[DP_CHANGE_MAX];
+};
+
+static enum dp_change kind_named(const char *name)
 {
-    json_t *changes = changes_of(page, kind, cases);
+    int kind = 0;
+    while (kind < DP_CHANGE_MAX - 1 && strcmp(dp_change_name((enum dp_change)kind), name) != 0) {
+        kind++;
+    }
+    return (enum dp_change)kind;
+}
+
+/* One block for each cause, and a last one for what has none. Owned. */
+static struct block *blocks_of(const json_t *diff)
+{
+    const json_t *changes = json_object_get(diff, "changes");
+    const size_t causes = json_array_size(json_object_get(diff, "causes"));
+    struct block *blocks = dp_alloc(causes + 1, sizeof(*blocks));
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        json_t *change = json_array_get(changes, i);
+        const size_t cause = (size_t)dp_json_int(change, "cause", (json_int_t)causes);
+        json_t **list =
+            &blocks[cause < causes ? cause : causes].of_kind[kind_named(dp_json_string(change, "kind", ""))];
+        *list = *list ? *list : json_array();
+        json_array_append(*list, change);
+    }
+    return blocks;
+}
+
+static void blocks_free(struct block *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (int kind = 0; kind < DP_CHANGE_MAX; kind++) {
+            json_decref(blocks[i].of_kind[kind]);
+        }
+    }
+    free(blocks);
+}
+
+/* How many of which families; then the cases, few of them where nobody's guarantee is at stake. */
+static void add_kind(const struct page *page, enum dp_change kind, const json_t *changes)
+{
     const size_t count = json_array_size(changes);
     const size_t most = page->verbose || kind < DP_CHANGE_BITS ? count : count < FEW ? count : FEW;
     if (count > 0) {
@@ -120,56 +142,83 @@ static void add_kind(const struct page *page, enum dp_change kind, const json_t 
         put_line(page, 2 * INDENT, 3 * INDENT, rest);
         free(rest);
     }
-    json_decref(changes);
 }
 
-static void add_cause(const struct page *page, const json_t *cause)
+static void add_block(const struct page *page, const char *head, const struct block *block)
 {
-    const json_t *list = json_object_get(cause, "cases");
-    json_t *cases = json_object();
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_object_set(cases, json_string_value(json_array_get(list, i)), json_array_get(list, i));
-    }
     dp_text_put(page->out, "\n");
-    put_line(page, 0, INDENT, dp_json_string(cause, "cause", ""));
+    put_line(page, 0, INDENT, head);
     for (int kind = 0; kind < DP_CHANGE_MAX; kind++) {
-        if (kind != DP_CHANGE_NEW && kind != DP_CHANGE_MISSING) {
-            add_kind(page, (enum dp_change)kind, cases);
-        }
+        add_kind(page, (enum dp_change)kind, block->of_kind[kind]);
     }
-    json_decref(cases);
 }
 
-static void add_one_sided(const struct page *page)
+/* "cuBLAS 12.4 → 12.6: 9 cases repeat with other bits, 2 newly vary", and which. */
+static void add_causes(const struct page *page)
 {
-    const json_t *kinds = json_object_get(json_object_get(page->diff, "summary"), "kinds");
-    if (json_object_get(kinds, dp_change_name(DP_CHANGE_NEW)) ||
-        json_object_get(kinds, dp_change_name(DP_CHANGE_MISSING))) {
-        dp_text_put(page->out, "\ncases of one report alone\n");
-        add_kind(page, DP_CHANGE_MISSING, NULL);
-        add_kind(page, DP_CHANGE_NEW, NULL);
+    const json_t *causes = json_object_get(page->diff, "causes");
+    const size_t count = json_array_size(causes);
+    struct block *blocks = blocks_of(page->diff);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *cause = json_array_get(causes, i);
+        char *counts = dp_diff_counts(json_object_get(cause, "kinds"));
+        char *head = dp_printf("%s: %s", dp_json_string(cause, "cause", ""), counts);
+        add_block(page, head, &blocks[i]);
+        free(counts);
+        free(head);
     }
+    if (blocks[count].of_kind[DP_CHANGE_NEW] || blocks[count].of_kind[DP_CHANGE_MISSING]) {
+        add_block(page, "cases of one report alone", &blocks[count]);
+    }
+    blocks_free(blocks, count + 1);
 }
 
-/* Cases by the reason why their bits, or all of them, were not compared. */
+/* Cases that could not be compared, by the reason; each of them with --verbose. */
 static void add_unlike(const struct page *page)
 {
     const json_t *unlike = json_object_get(page->diff, "not_compared");
     json_t *reasons = json_object();
     for (size_t i = 0; i < json_array_size(unlike); i++) {
         const char *reason = dp_json_string(json_array_get(unlike, i), "reason", "");
-        json_object_set_new(reasons, reason, json_integer(dp_json_int(reasons, reason, 0) + 1));
+        if (!json_object_get(reasons, reason)) {
+            json_object_set_new(reasons, reason, json_array());
+        }
+        json_array_append(json_object_get(reasons, reason), json_array_get(unlike, i));
     }
     const char *reason;
-    json_t *count;
-    dp_text_put(page->out, json_object_size(reasons) ? "\n" : "");
-    json_object_foreach(reasons, reason, count)
+    json_t *cases;
+    json_object_foreach(reasons, reason, cases)
     {
-        char *line = dp_printf("not compared  %lld: %s", (long long)json_integer_value(count), reason);
-        put_line(page, 0, 14, line);
-        free(line);
+        const size_t count = json_array_size(cases);
+        const size_t most = page->verbose || count <= FEW ? count : FEW;
+        char *head = dp_printf("NOT COMPARED, %s: %zu %s", reason, count, count == 1 ? "case" : "cases");
+        dp_text_put(page->out, "\n");
+        put_line(page, 0, INDENT, head);
+        free(head);
+        for (size_t i = 0; i < most; i++) {
+            put_line(page, 2 * INDENT, 3 * INDENT, dp_json_string(json_array_get(cases, i), "case", ""));
+        }
+        if (most < count) {
+            char *rest = dp_printf("and %zu more, --verbose shows them", count - most);
+            put_line(page, 2 * INDENT, 3 * INDENT, rest);
+            free(rest);
+        }
     }
     json_decref(reasons);
+}
+
+static void add_undecided(const struct page *page)
+{
+    const size_t count = json_array_size(json_object_get(page->diff, "undecided"));
+    if (count > 0) {
+        char *line =
+            dp_printf("undecided: %zu %s on one side and %s on the other, at a rate of differences that "
+                      "explains both; no change",
+                      count, count == 1 ? "case repeats" : "cases repeat", count == 1 ? "varies" : "vary");
+        dp_text_put(page->out, "\n");
+        put_line(page, 0, INDENT, line);
+        free(line);
+    }
 }
 
 static void add_environment(const struct page *page)
@@ -194,14 +243,11 @@ void dp_diff_text(const json_t *diff, const struct dp_render_options *options, s
                               .out = out,
                               .verbose = options->verbose,
                               .columns = options->columns ? (size_t)options->columns : 100};
-    const json_t *causes = json_object_get(diff, "causes");
     char *sentence = dp_diff_sentence(diff);
     add_sides(&page);
-    for (size_t i = 0; i < json_array_size(causes); i++) {
-        add_cause(&page, json_array_get(causes, i));
-    }
-    add_one_sided(&page);
+    add_causes(&page);
     add_unlike(&page);
+    add_undecided(&page);
     add_environment(&page);
     dp_text_put(out, "\n");
     put_line(&page, 0, 0, sentence);

@@ -150,6 +150,13 @@ static void note_unlike(const json_t *diff, json_t *notes)
                                                    (long long)count, count == 1 ? "case" : "cases", reason)));
     }
     json_decref(reasons);
+    const size_t undecided = json_array_size(json_object_get(diff, "undecided"));
+    if (undecided > 0) {
+        json_array_append_new(
+            notes, dp_gate_line("undecided", dp_printf("%zu %s as before as far as runs tell: one rate of "
+                                                       "differences explains both",
+                                                       undecided, undecided == 1 ? "case is" : "cases are")));
+    }
 }
 
 /* --- the sentence --- */

@@ -138,16 +138,32 @@ int schema_key_required(struct schema_check *check, const struct schema_subject 
     return 0;
 }
 
+static int equal_elements(struct schema_check *check, const struct schema_subject *s, size_t first,
+                          size_t second)
+{
+    return schema_invalid(check, s->place, "elements %zu and %zu are equal", first, second);
+}
+
+/* Strings, of which there may be many, are looked up; others are compared one by one. */
 int schema_key_unique_items(struct schema_check *check, const struct schema_subject *s)
 {
-    for (size_t i = 0; json_is_true(s->rule) && i < json_array_size(s->value); i++) {
-        for (size_t k = 0; k < i; k++) {
-            if (same(json_array_get(s->value, i), json_array_get(s->value, k))) {
-                return schema_invalid(check, s->place, "elements %zu and %zu are equal", k, i);
-            }
+    json_t *seen = json_object();
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && json_is_true(s->rule) && i < json_array_size(s->value); i++) {
+        const json_t *element = json_array_get(s->value, i);
+        const char *string = json_string_value(element);
+        const json_t *before = string ? json_object_get(seen, string) : NULL;
+        if (before) {
+            rc = equal_elements(check, s, (size_t)json_integer_value(before), i);
+        } else if (string) {
+            json_object_set_new_nocheck(seen, string, json_integer((json_int_t)i));
+        }
+        for (size_t k = 0; rc == 0 && !string && k < i; k++) {
+            rc = same(element, json_array_get(s->value, k)) ? equal_elements(check, s, k, i) : 0;
         }
     }
-    return 0;
+    json_decref(seen);
+    return rc;
 }
 
 /* Code points, as JSON Schema counts; jansson has refused what is not UTF-8. */

@@ -101,7 +101,13 @@ static int compare(struct diff_options *o, struct dp_err *err)
         sides[side].report = reports[side];
     }
     json_t *diff = dp_diff_make(sides, err);
-    if (diff && deliver(o, diff, err) == 0) {
+    if (diff && !dp_diff_compares(diff)) {
+        dp_err_set(
+            err, DP_EXIT_DATA,
+            "'%.200s' and '%.200s' are not comparable: each case of both is another one by its catalogue or "
+            "outputs",
+            sides[0].name, sides[1].name);
+    } else if (diff && deliver(o, diff, err) == 0) {
         code = dp_diff_agrees(diff) ? DP_EXIT_OK : DP_EXIT_FINDINGS;
     }
     json_decref(diff);

@@ -98,6 +98,23 @@ class Diff(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("| fake/good/repeats | other&#95;bits |", page.read_text())
 
+    def test_other_catalogues(self):
+        """A case that another catalogue defines otherwise is named, and no comparison of nothing agrees."""
+        def one(report):
+            report["body"]["results"][0]["definition"] = "0" * 64
+
+        def both(report):
+            for result in report["body"]["results"]:
+                result["definition"] = "0" * 64
+
+        done = detprobe("diff", self.before, self.changed(one))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("\nNOT COMPARED, the catalogues define it differently: 1 case\n        fake/good/repeats\n", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "the results agree in 1 case, 1 could not be compared")
+        done = detprobe("diff", self.before, self.changed(one), "--format", "markdown")
+        self.assertIn("| not compared | because |", done.stdout)
+        self.one_line(detprobe("diff", self.before, self.changed(both)), 65, "not comparable", "catalogue")
+
     def test_one_sided(self):
         after = self.changed(lambda report: report["body"]["results"].pop())
         done = detprobe("diff", self.before, after)

@@ -471,7 +471,7 @@ static void test_notes(void **state)
         {{VARIES, ALWAYS}, {REPEATS, NEVER}, "better"},
         {{SKIPPED, NULL}, {REPEATS, NEVER}, "better"},
         {{NULL, NULL}, {REPEATS, NEVER}, "baseline"},
-        {{REPEATS, NEVER}, {VARIES, ONCE}, "not_compared"},
+        {{REPEATS, NEVER}, {VARIES, ONCE}, "undecided"},
         {{DEFINED(SHA_A, REPEATS), NULL}, {DEFINED(SHA_B, OTHER), NULL}, "not_compared"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
