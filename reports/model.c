@@ -207,6 +207,10 @@ static int check(const json_t *report, enum dp_schema_reading reading, struct dp
 {
     char digest[DP_SHA256_HEX];
     const json_t *body = json_object_get(report, "body");
+    if (json_object_get(report, "payloadType") && !json_object_get(report, "schema_version")) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "not a report but a signed one, 'detprobe verify' takes the report out");
+    }
     if (dp_schema_check_document("report", report, reading, err) != 0 ||
         body_digest(body, digest, err) != 0) {
         if (err) {

@@ -61,29 +61,40 @@ static char *read_all(int fd, size_t limit, size_t *ret_length)
     return text;
 }
 
-json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err)
+static const char *shown_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+char *dp_file_read(const char *path, size_t limit, size_t *ret_length, struct dp_err *err)
 {
     const bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
+    const char *name = shown_name(path);
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         dp_err_set(err, DP_EXIT_DATA, "cannot open '%.200s': %s", name, strerror(errno));
         return NULL;
     }
-    size_t length = 0;
-    char *text = read_all(fd, limit, &length);
-    json_t *value = NULL;
+    char *text = read_all(fd, limit, ret_length);
     if (!text) {
         dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': %s", name, strerror(errno));
-    } else if (length > limit) {
+    } else if (*ret_length > limit) {
         dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': it is larger than %zu bytes", name, limit);
-    } else {
-        value = dp_json_parse(text, length, name, err);
+        free(text);
+        text = NULL;
     }
-    free(text);
     if (!standard) {
         close(fd);
     }
+    return text;
+}
+
+json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err)
+{
+    size_t length = 0;
+    char *text = dp_file_read(path, limit, &length, err);
+    json_t *value = text ? dp_json_parse(text, length, shown_name(path), err) : NULL;
+    free(text);
     return value;
 }
 

@@ -14,6 +14,9 @@
 /* Parses text strictly: duplicate members are an error, NUL bytes are refused. Owned, or NULL with code 65.
  * `name` is what a message calls the text. */
 json_t *dp_json_parse(const char *text, size_t length, const char *name, struct dp_err *err);
+/* The bytes of a regular file or pipe, at most `limit`. Path "-" is standard input. Owned, or
+ * NULL with code 65. */
+char *dp_file_read(const char *path, size_t limit, size_t *ret_length, struct dp_err *err);
 /* Reads a regular file or pipe of at most `limit` bytes and parses it. Path "-" is standard input. */
 json_t *dp_json_load(const char *path, size_t limit, struct dp_err *err);
 

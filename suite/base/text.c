@@ -113,7 +113,8 @@ int dp_parse_duration(const char *string, int64_t *ret_ns, struct dp_err *err)
         const char *unit;
         int64_t ns;
     } units[] = {
-        {"", 1000000000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+        {"", 1000000000},   {"ms", 1000000},      {"s", 1000000000},
+        {"m", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000},
     };
     const size_t digits = strspn(string, "0123456789");
     for (size_t i = 0; digits > 0 && digits < 10 && i < sizeof(units) / sizeof(units[0]); i++) {
@@ -126,7 +127,7 @@ int dp_parse_duration(const char *string, int64_t *ret_ns, struct dp_err *err)
             return 0;
         }
     }
-    return dp_err_set(err, DP_EXIT_USAGE, "'%.80s' is not a duration, write it like 50s, 250ms, 2m or 1h",
+    return dp_err_set(err, DP_EXIT_USAGE, "'%.80s' is not a duration, write it like 50s, 250ms, 2m, 1h or 7d",
                       string);
 }
 

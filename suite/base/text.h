@@ -42,7 +42,7 @@ unsigned dp_edit_distance(const char *a, const char *b);
 /* The candidate nearest to `word`, or NULL when none is near enough to suggest. Borrowed from candidates. */
 const char *dp_suggest(const char *word, const char *const *candidates, size_t count);
 
-/* "50s", "2m", "1h", "250ms", "50" (seconds) -> nanoseconds. */
+/* "50s", "2m", "1h", "7d", "250ms", "50" (seconds) -> nanoseconds. */
 int dp_parse_duration(const char *string, int64_t *ret_ns, struct dp_err *err);
 /* A whole decimal number within [low, high]; no sign other than '-', no blanks. */
 int dp_parse_int(const char *string, int64_t low, int64_t high, int64_t *ret, struct dp_err *err);

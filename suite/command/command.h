@@ -28,6 +28,8 @@ extern const struct dp_command dp_command_gate;
 extern const struct dp_command dp_command_list;
 extern const struct dp_command dp_command_run;
 extern const struct dp_command dp_command_show;
+extern const struct dp_command dp_command_sign;
 extern const struct dp_command dp_command_validate;
+extern const struct dp_command dp_command_verify;
 
 #endif

@@ -9,13 +9,15 @@
 #include "suite/command/command.h"
 #include "suite/command/delivery.h"
 #include "suite/command/gating.h"
+#include "suite/command/signing.h"
 #include "suite/judge/judge.h"
 
 struct gate_options {
     struct dp_delivery delivery;
     struct dp_gating gating;
     struct dp_strings reports, operands;
-    bool json;
+    struct dp_verifying verifying;
+    bool json, require_signed;
     json_t *loaded; /* the report */
 };
 
@@ -44,6 +46,22 @@ static const struct dp_option option_table[] = {
      .name = "any-device",
      .help = "compare with a baseline of another processor or GPU",
      .offset = offsetof(struct gate_options, gating.any_device)},
+    {.kind = DP_OPTION_FLAG,
+     .name = "require-signed",
+     .help = "REPORT is what 'detprobe sign' wrote: judge what --key signed, refuse anything else",
+     .offset = offsetof(struct gate_options, require_signed)},
+    {.kind = DP_OPTION_STRING,
+     .letter = 'k',
+     .name = "key",
+     .argument = "FILE",
+     .help = "the public key of --require-signed: Ed25519, PEM",
+     .offset = offsetof(struct gate_options, verifying.key)},
+    {.kind = DP_OPTION_DURATION,
+     .name = "max-age",
+     .argument = "TIME",
+     .help =
+         "with --require-signed, refuse what was signed or measured longer ago (7d, 12h), or in the future",
+     .offset = offsetof(struct gate_options, verifying.most_age)},
     {.kind = DP_OPTION_CHOICE,
      .letter = 'f',
      .name = "format",
@@ -89,7 +107,8 @@ static const struct dp_command_line command_line = {
               {DP_EXIT_FINDINGS, "it fails"},
               {DP_EXIT_NO_VERDICT,
                "no verdict: the run is not valid, or too little was measured; not written"},
-              {DP_EXIT_DATA, "bad report, policy or baseline, or a baseline that cannot be compared"}},
+              {DP_EXIT_DATA, "bad report, policy or baseline, a baseline that cannot be compared, a "
+                             "signature that is not the key's"}},
     .examples = {{"detprobe gate report.json", "fails on broken guarantees and wrong bits"},
                  {"detprobe gate after.json --baseline before.json --fail-on changes",
                   "fails on whatever is worse than it was, or has other bits"}},
@@ -106,6 +125,35 @@ static int deliver(struct gate_options *o, const json_t *gate, struct dp_err *er
     return rc;
 }
 
+/* A signature nobody asks for is not passed over in silence. */
+static int check_signing(const struct gate_options *o, struct dp_err *err)
+{
+    const bool key = o->verifying.key, age = o->verifying.most_age > 0;
+    if (o->require_signed && !key) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'--require-signed' needs the public key, '--key FILE' names it");
+    }
+    return o->require_signed || !(key || age)
+               ? 0
+               : dp_err_set(err, DP_EXIT_USAGE, "'%s' goes with '--require-signed'",
+                            key ? "--key" : "--max-age");
+}
+
+/* The report that is judged: where a signature is required, exactly what it is of. */
+static json_t *load(const struct gate_options *o, struct dp_err *err)
+{
+    struct dp_signed given;
+    if (!o->require_signed) {
+        return dp_report_load(o->operands.items[0], err);
+    }
+    if (dp_signing_verify(&o->verifying, o->operands.items[0], &given, err) != 0) {
+        return NULL;
+    }
+    json_t *report = json_incref(given.report);
+    dp_signed_free(&given);
+    return report;
+}
+
 /* The exit code, or -1 and the error. */
 static int decide(struct gate_options *o, struct dp_err *err)
 {
@@ -113,10 +161,11 @@ static int decide(struct gate_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE, "%s, see 'detprobe gate --help'",
                           o->operands.count == 0 ? "no report named" : "more than one report named");
     }
-    if (dp_delivery_check(&o->reports, DP_DOCUMENT_GATE, err) != 0 || dp_gating_open(&o->gating, err) != 0) {
+    if (check_signing(o, err) != 0 || dp_delivery_check(&o->reports, DP_DOCUMENT_GATE, err) != 0 ||
+        dp_gating_open(&o->gating, err) != 0) {
         return -1;
     }
-    o->loaded = dp_report_load(o->operands.items[0], err);
+    o->loaded = load(o, err);
     if (o->loaded) {
         dp_report_forget_settings(o->loaded);
     }

@@ -132,10 +132,11 @@ static void test_parse_duration(void **state)
     static const struct {
         const char *text;
         int64_t ns;
-    } good[] = {{"50s", 50000000000}, {"2m", 120000000000}, {"1h", 3600000000000},
-                {"250ms", 250000000}, {"50", 50000000000},  {"0", 0}};
-    static const char *const bad[] = {"",           "s",  "-1s", "1.5s", "1 s", "1d", "99999999999999s",
-                                      "999999999h", "1ss"};
+    } good[] = {{"50s", 50000000000},   {"2m", 120000000000}, {"1h", 3600000000000},
+                {"250ms", 250000000},   {"50", 50000000000},  {"0", 0},
+                {"7d", 604800000000000}};
+    static const char *const bad[] = {
+        "", "s", "-1s", "1.5s", "1 s", "1w", "99999999999999s", "999999999h", "999999999d", "1ss"};
     struct dp_err err;
     for (size_t i = 0; i < COUNT(good); i++) {
         int64_t ns = -1;
@@ -212,6 +213,27 @@ static void test_clock(void **state)
     assert_int_equal(strlen(stamp), 20);
     assert_true(stamp[4] == '-' && stamp[10] == 'T' && stamp[19] == 'Z');
     assert_true(dp_now_ns() >= before);
+    int64_t seconds = 0;
+    assert_int_equal(dp_utc_read(stamp, &seconds), 0);
+    assert_true(seconds > 1700000000);
+    assert_int_equal(dp_utc_read("1970-01-02T00:00:01Z", &seconds), 0);
+    assert_int_equal(seconds, 86401);
+    assert_int_equal(dp_utc_read("2028-02-29T23:59:59Z", &seconds), 0);
+    static const char *const bad[] = {"",
+                                      "2026-01-31",
+                                      "2026-02-29T00:00:00Z",
+                                      "2026-13-01T00:00:00Z",
+                                      "2026-01-31T24:00:00Z",
+                                      "2026-01-31T12:00:00",
+                                      "2026-01-31T12:00:00Z ",
+                                      " 2026-01-31T12:00:00Z",
+                                      "2026-1-31T12:00:00Z",
+                                      "2026-01-31T12:00:60Z"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        if (dp_utc_read(bad[i], &seconds) == 0) {
+            fail_msg("'%s' was taken as a time", bad[i]);
+        }
+    }
 }
 
 static void test_json_parse_is_strict(void **state)

@@ -166,7 +166,7 @@ static void test_errors(void **state)
         {{"--runs", "1"}, "option '--runs': '1' is not within 2 to 100"},
         {{"--runs=101"}, "option '--runs': '101' is not within 2 to 100"},
         {{"--budget", "5 s"},
-         "option '--budget': '5 s' is not a duration, write it like 50s, 250ms, 2m or 1h"},
+         "option '--budget': '5 s' is not a duration, write it like 50s, 250ms, 2m, 1h or 7d"},
         {{"--level", "quik"}, "option '--level': unknown word 'quik', did you mean 'quick'?"},
         {{"--level", "xyzzyx"}, "option '--level': unknown word 'xyzzyx', expected quick|default|deep"},
         {{"--level", "quick|default"},
