@@ -46,6 +46,7 @@ static void put_sides(const json_t *diff, struct dp_text *out)
             (long long)dp_json_int(counts, "skipped", 0));
         dp_text_printf(out, "<div>\n<h3>%s</h3>\n<dl>\n", titles[i > 0]);
         dp_html_pair(out, "report", dp_json_string(side, "name", ""));
+        dp_html_pair(out, "measured", dp_json_string(side, "measured", ""));
         dp_html_pair(out, "results", results);
         dp_html_pair(out, "detprobe", dp_json_string(side, "tool", ""));
         dp_html_pair(out, "digest", dp_json_string(side, "digest", ""));
@@ -98,21 +99,6 @@ static void put_tiles(const json_t *diff, struct dp_text *out)
     dp_text_put(out, "</ul>\n");
 }
 
-/* case id -> number of its cause, as the list of causes shows it. Owned. */
-static json_t *causes_by_case(const json_t *diff)
-{
-    const json_t *causes = json_object_get(diff, "causes");
-    json_t *map = json_object();
-    for (size_t i = 0; i < json_array_size(causes); i++) {
-        const json_t *cases = json_object_get(json_array_get(causes, i), "cases");
-        for (size_t k = 0; k < json_array_size(cases); k++) {
-            const char *id = json_string_value(json_array_get(cases, k));
-            json_object_set_new(map, id ? id : "", json_integer((json_int_t)i + 1));
-        }
-    }
-    return map;
-}
-
 static void put_side_of(struct dp_text *out, const json_t *verdict)
 {
     if (!verdict) {
@@ -138,17 +124,18 @@ static void put_detail(struct dp_text *out, const json_t *change)
     json_decref(rest);
 }
 
-static void put_change(const json_t *change, const json_t *causes, struct dp_text *out)
+static void put_change(const json_t *change, struct dp_text *out)
 {
     const char *id = dp_json_string(change, "case", ""), *name = dp_json_string(change, "kind", "");
     const enum dp_change kind = kind_of(name);
-    char *cause = dp_printf("%lld", (long long)dp_json_int(causes, id, 0));
+    const json_t *cause = json_object_get(change, "cause");
+    char *place = cause ? dp_printf("%lld", (long long)json_integer_value(cause) + 1) : dp_strdup("");
     dp_text_put(out, "<tr");
     dp_html_attribute(out, "data-case", id);
     dp_html_attribute(out, "data-backend", dp_json_string(change, "backend", ""));
     dp_html_attribute(out, "data-family", dp_json_string(change, "family", ""));
     dp_html_attribute(out, "data-change", name);
-    dp_html_attribute(out, "data-cause", strcmp(cause, "0") == 0 ? "" : cause);
+    dp_html_attribute(out, "data-cause", place); /* as the list of causes counts */
     dp_text_put(out, "><th scope=\"row\" class=\"id\">");
     dp_html_text(out, id);
     dp_text_printf(out, "</th><td class=\"word-%s\">", look_of(kind));
@@ -158,7 +145,7 @@ static void put_change(const json_t *change, const json_t *causes, struct dp_tex
     put_side_of(out, json_object_get(change, "after"));
     put_detail(out, change);
     dp_text_put(out, "</tr>\n");
-    free(cause);
+    free(place);
 }
 
 static void put_changes(const json_t *diff, struct dp_text *out)
@@ -169,7 +156,6 @@ static void put_changes(const json_t *diff, struct dp_text *out)
                                                   {"cause", "explained by"},
                                                   {NULL, NULL}};
     const json_t *changes = json_object_get(diff, "changes");
-    json_t *causes = causes_by_case(diff);
     dp_text_put(out, "<section id=\"cases\" aria-labelledby=\"h-cases\">\n"
                      "<h2 id=\"h-cases\">Changed cases</h2>\n");
     if (json_array_size(changes) == 0) {
@@ -183,12 +169,11 @@ static void put_changes(const json_t *diff, struct dp_text *out)
                     "scope=\"col\">change</th><th scope=\"col\">before</th><th scope=\"col\">after</th><th "
                     "scope=\"col\">detail</th></tr></thead>\n<tbody>\n");
         for (size_t i = 0; i < json_array_size(changes); i++) {
-            put_change(json_array_get(changes, i), causes, out);
+            put_change(json_array_get(changes, i), out);
         }
         dp_text_put(out, "</tbody>\n</table>\n</div>\n");
     }
     dp_text_put(out, "</section>\n");
-    json_decref(causes);
 }
 
 static void put_environment_side(struct dp_text *out, const json_t *row, const char *side)
@@ -231,18 +216,52 @@ static void put_environment(const json_t *diff, struct dp_text *out)
     dp_text_put(out, "</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-static void put_not_compared(const json_t *diff, struct dp_text *out)
+/* A reason, how many cases it holds for, and which. */
+static void put_reason(struct dp_text *out, const char *reason, const json_t *cases)
 {
-    const json_t *unlike = json_object_get(diff, "not_compared");
-    if (json_array_size(unlike) == 0) {
-        return;
+    dp_text_printf(out, "<details><summary>%zu: ", json_array_size(cases));
+    dp_html_text(out, reason);
+    dp_text_put(out, "</summary>\n<p class=\"id\">");
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        dp_text_put(out, i > 0 ? "<br>" : "");
+        dp_html_text(out, json_string_value(json_array_get(cases, i)));
     }
-    dp_text_put(out, "<section aria-labelledby=\"h-unlike\">\n<h2 id=\"h-unlike\">Not compared</h2>\n<dl>\n");
+    dp_text_put(out, "</p></details>\n");
+}
+
+/* reason -> cases of those that could not be compared. Owned. */
+static json_t *by_reason(const json_t *unlike)
+{
+    json_t *reasons = json_object();
     for (size_t i = 0; i < json_array_size(unlike); i++) {
         const json_t *row = json_array_get(unlike, i);
-        dp_html_pair(out, dp_json_string(row, "case", ""), dp_json_string(row, "reason", ""));
+        const char *reason = dp_json_string(row, "reason", "");
+        if (!json_object_get(reasons, reason)) {
+            json_object_set_new(reasons, reason, json_array());
+        }
+        json_array_append_new(json_object_get(reasons, reason), json_string(dp_json_string(row, "case", "")));
     }
-    dp_text_put(out, "</dl>\n</section>\n");
+    return reasons;
+}
+
+static void put_not_compared(const json_t *diff, struct dp_text *out)
+{
+    json_t *reasons = by_reason(json_object_get(diff, "not_compared")), *cases;
+    const json_t *undecided = json_object_get(diff, "undecided");
+    const char *reason;
+    if (json_object_size(reasons) + json_array_size(undecided) > 0) {
+        dp_text_put(out, "<section aria-labelledby=\"h-unlike\">\n<h2 id=\"h-unlike\">Neither the same nor "
+                         "changed</h2>\n");
+        json_object_foreach(reasons, reason, cases)
+        {
+            put_reason(out, reason, cases);
+        }
+        if (json_array_size(undecided) > 0) {
+            put_reason(out, "vary on one side alone, which one rate of differences explains", undecided);
+        }
+        dp_text_put(out, "</section>\n");
+    }
+    json_decref(reasons);
 }
 
 void dp_render_html_diff(const json_t *diff, const struct dp_render_options *options, struct dp_text *out)

@@ -89,24 +89,27 @@ def full_report(corpus):
     return report
 
 
-def full_diff():
+def full_diff(version):
     def change(kind, case, **members):
         return {"case": case, "backend": case.split("/")[0], "family": case.split("/")[1], "kind": kind, **members}
 
     repeats, varies = {"observed": "repeats", "status": "kept"}, {"observed": "varies", "status": "broken"}
     changes = [
-        change("newly_broken", "cpu/gemm/sgemm-1", before=repeats, after=varies),
-        change("other_bits", "cpu/gemm/sgemm-2", before=repeats, after=repeats, chosen=["one", "two"]),
-        change("newly_sensitive", "cpu/gemm/sgemm-2", before=repeats, after=repeats, axes=["threads"]),
-        change("stopped", "cpu/conv/conv-1", before=repeats, after={"observed": "skipped", "reason": "version"}),
+        change("newly_broken", "cpu/gemm/sgemm-1", before=repeats, after=varies, cause=0, sets=["SET"]),
+        change("other_bits", "cpu/gemm/sgemm-2", before=repeats, after=repeats, cause=0, chosen=["one", "two"],
+               threads=[1, 2], kernels=[None, None]),
+        change("newly_sensitive", "cpu/gemm/sgemm-2", before=repeats, after=repeats, cause=0, axes=["threads"]),
+        change("stopped", "cpu/conv/conv-1", before=repeats, after={"observed": "skipped", "reason": "version"},
+               cause=1),
         change("new", "cpu/pool/pool-1", after={"observed": "repeats", "status": "none"}),
     ]
     kinds = {change["kind"]: 1 for change in changes}
-    side = {"name": "before.json", "digest": "0" * 64, "tool": "0.1.0", "counts": {"repeats": 3, "varies": 1}}
+    side = {"name": "before.json", "digest": "0" * 64, "tool": "0.1.0", "counts": {"repeats": 3, "varies": 1},
+            "measured": "OpenBLAS 1"}
     return {
-        "schema_version": "1.0", "sides": [side, {**side, "name": "after.json"}],
+        "schema_version": version, "sides": [side, {**side, "name": "after.json"}],
         "plan": {"level": "quick", "seed": "1"},
-        "summary": {"agree": False, "compared": 4, "changed": 4, "kinds": kinds},
+        "summary": {"agree": False, "compared": 4, "changed": 4, "idle": 1, "kinds": kinds},
         "causes": [{"cause": "OpenBLAS 1 → 2", "kinds": {"newly_broken": 1, "other_bits": 1, "newly_sensitive": 1},
                     "cases": ["cpu/gemm/sgemm-1", "cpu/gemm/sgemm-2"]},
                    {"cause": "nothing in the environment explains it", "kinds": {"stopped": 1},
@@ -117,17 +120,18 @@ def full_diff():
              "words": "OpenBLAS 1 → 2", "role": "cblas", "families": ["cpu/gemm"]},
             {"kind": "variable", "subject": "SET", "member": "SET", "after": "2", "words": "SET none → 2"}],
         "not_compared": [{"case": "cpu/gemm/sgemm-3", "reason": "another definition"}],
+        "undecided": ["cpu/gemm/sgemm-4"],
     }
 
 
-def full_gate():
+def full_gate(version):
     finding = {"case": "cpu/gemm/sgemm-1", "axis": "repeat", "backend": "cpu", "family": "gemm", "kind": "broken",
                "line": "its guarantee is broken", "new": True, "detail": "kept before", "reproduce": "detprobe run it"}
     allowed = {**finding, "case": "cpu/conv/conv-1", "family": "conv", "kind": "varies", "new": False,
                "allowed": {"reason": "known", "expires": "2030-01-31"}}
     other = {**finding, "case": "cpu/pool/pool-1", "family": "pool", "kind": "wrong", "new": False}
     return {
-        "schema_version": "1.0", "report": {"name": "report.json", "digest": "0" * 64, "counts": {"repeats": 3}},
+        "schema_version": version, "report": {"name": "report.json", "digest": "0" * 64, "counts": {"repeats": 3}},
         "baseline": {"name": "baseline.json", "digest": "1" * 64}, "policy": {"name": "policy.json"},
         "plan": {"level": "quick", "seed": "1"}, "passed": False, "verdict": "failed", "reason": "2 findings in 4 cases",
         "findings": [finding, other, allowed],

@@ -25,13 +25,15 @@ import pages
 
 RENDER, REPORTS, CORPUS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff", "gate")}
-DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff(), "gate": pages.full_gate()}
+VERSIONS = {kind: schema["properties"]["schema_version"].get("const") for kind, schema in SCHEMAS.items()}
+DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff(VERSIONS["diff"]),
+             "gate": pages.full_gate(VERSIONS["gate"])}
 MEASURED = REPORTS / "measured" / "cpu-debian12-quick.json"
 MOST = 2 << 20  # bytes of a page of 1000 cases
 VOID = {"meta", "link", "col", "input", "br"}
 ELEMENTS = VOID | set("html head title style body a header p h1 h2 h3 main section ul ol li span b svg rect dl dt dd "
                       "form label select option button noscript div table colgroup thead tbody tr th td code footer "
-                      "script pre".split())
+                      "script pre details summary".split())
 
 
 def render(kind, document, folder):
@@ -153,10 +155,10 @@ class Page(Pages):
         self.assertIn('<h1 class="bad">', render("report", DOCUMENTS["report"], self.folder))
         clean = render("report", pages.load(CORPUS / "good-clean.json"), self.folder)
         self.assertIn('<h1 class="good">no guarantee broken', clean)
-        agreeing = {**pages.full_diff(), "changes": [], "causes": [],
+        agreeing = {**DOCUMENTS["diff"], "changes": [], "causes": [],
                     "summary": {"agree": True, "compared": 4, "changed": 0, "kinds": {}}}
         self.assertIn('<h1 class="good">the results agree', render("diff", agreeing, self.folder))
-        self.assertIn('<h1 class="bad">the results differ', render("diff", pages.full_diff(), self.folder))
+        self.assertIn('<h1 class="bad">the results differ', render("diff", DOCUMENTS["diff"], self.folder))
 
     def test_gate(self):
         text = render("gate", DOCUMENTS["gate"], self.folder)
@@ -166,7 +168,7 @@ class Page(Pages):
         for words in ("8 runs, the policy asks for 25", "the entry for cpu/blas/* allowed nothing", "baseline.json",
                       "policy.json", "known, until 2030-01-31", "detprobe run it"):
             self.assertIn(words, text)
-        passed = {**pages.full_gate(), "passed": True, "verdict": "passed", "findings": [], "problems": [], "notes": []}
+        passed = {**DOCUMENTS["gate"], "passed": True, "verdict": "passed", "findings": [], "problems": [], "notes": []}
         text = render("gate", passed, self.folder)
         self.assertIn('<h1 class="good">gate passed', text)
         self.assertNotIn("h-problems", text)
@@ -179,6 +181,9 @@ class Page(Pages):
         self.assertIn('data-cause="1"', row)
         self.assertIn("not there", re.search(r'<tr data-case="cpu/pool/pool-1".*', text).group(0))
         self.assertLess(text.index("OpenBLAS 1 → 2"), text.index("Changed cases"))
+        for words in ("1: another definition", "cpu/gemm/sgemm-3", "1: vary on one side alone", "cpu/gemm/sgemm-4",
+                      "ran on 1 thread before, 2 now"):
+            self.assertIn(words, text)
 
     def test_hostile_strings_change_no_structure(self):
         """In each string and key by itself, and in all at once, against a harmless text at the same place."""
