@@ -200,8 +200,12 @@ char *dp_diff_measured(const json_t *report)
     struct dp_text words = DP_TEXT(1000);
     for (size_t i = 0; i < json_array_size(libraries); i++) {
         const json_t *library = json_array_get(libraries, i);
+        const json_t *families = json_object_get(library, "families");
         const char *version = dp_json_string(library, "version", "");
-        dp_text_printf(&words, "%s%s%s%s", i ? ", " : "", dp_json_string(library, "name", ""),
+        if (families && json_array_size(families) == 0) {
+            continue; /* no case had it */
+        }
+        dp_text_printf(&words, "%s%s%s%s", words.length ? ", " : "", dp_json_string(library, "name", ""),
                        *version ? " " : "", version);
     }
     dp_text_printf(&words, "%son %s", words.length ? " " : "",

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kept reports are valid and small on disk, and what README shows of them is what detprobe prints of them now.
+
+usage: test_kept_reports.py DETPROBE README MEASURED_FOLDER [TEST...]
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+DETPROBE, README, MEASURED = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+
+
+def detprobe(*arguments):
+    return subprocess.run([DETPROBE, *arguments], cwd=MEASURED, capture_output=True, text=True, timeout=120)
+
+
+def blocks(page):
+    """(command, shown lines) of each block that begins with `$ detprobe diff`."""
+    for block in re.findall(r"^```\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        if block.startswith("$ detprobe diff "):
+            command, *lines = block.splitlines()
+            yield shlex.split(command)[2:], lines
+
+
+def pieces(lines):
+    """Lines between dots, which stand for what is left out."""
+    piece = []
+    for line in lines:
+        if line.strip() == "...":
+            yield piece
+            piece = []
+        else:
+            piece.append(line)
+    yield piece
+
+
+class KeptReports(unittest.TestCase):
+    def test_valid(self):
+        paths = sorted(MEASURED.glob("*.json"))
+        self.assertGreaterEqual(len(paths), 3)
+        done = detprobe("validate", *paths)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_compact(self):
+        for path in MEASURED.glob("cpu-debian12-openblas-*.json"):
+            text = path.read_text(encoding="utf-8")
+            compact = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            self.assertEqual(text, compact + "\n", path.name)
+
+    def test_readme(self):
+        shown = list(blocks(README.read_text(encoding="utf-8")))
+        self.assertTrue(shown)
+        for arguments, lines in shown:
+            done = detprobe(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (1, ""))
+            printed = done.stdout.splitlines()
+            at = 0
+            for piece in pieces(lines):
+                found = [start for start in range(at, len(printed)) if printed[start:start + len(piece)] == piece]
+                self.assertTrue(found, f"'detprobe {' '.join(arguments)}' does not print\n" + "\n".join(piece))
+                at = found[0] + len(piece)
+            self.assertEqual(printed[-1], lines[-1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
