@@ -49,17 +49,51 @@ static int check_one(const char *word, enum dp_document document, struct dp_err 
     return rc;
 }
 
-int dp_delivery_check(const struct dp_strings *reports, enum dp_document document, struct dp_err *err)
+/* One name for a file, however it was written: links and the parts of its folder resolved. Owned. */
+static char *resolved(const char *file)
+{
+    char *whole = realpath(file, NULL);
+    if (whole) {
+        return whole;
+    }
+    const char *slash = strrchr(file, '/');
+    char *folder = slash ? dp_printf("%.*s/", (int)(slash - file), file) : dp_strdup(".");
+    char *real = realpath(folder, NULL);
+    char *name = dp_printf("%s/%s", real ? real : folder, slash ? slash + 1 : file);
+    free(real);
+    free(folder);
+    return name;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    char *one = resolved(a), *other = resolved(b);
+    const bool same = strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
+}
+
+static const char *file_of(const char *word)
+{
+    return strchr(word, ':') + 1;
+}
+
+int dp_delivery_check(const struct dp_strings *reports, const char *output, enum dp_document document,
+                      struct dp_err *err)
 {
     for (size_t i = 0; i < reports->count; i++) {
         if (check_one(reports->items[i], document, err) != 0) {
             return -1;
         }
+        const char *file = file_of(reports->items[i]);
+        bool twice = output && strcmp(file, "-") != 0 && is_same_file(file, output);
         for (size_t k = 0; k < i; k++) {
-            if (strcmp(strchr(reports->items[i], ':'), strchr(reports->items[k], ':')) == 0) {
-                return dp_err_set(err, DP_EXIT_USAGE, "option '--report': two reports into one file '%.200s'",
-                                  strchr(reports->items[i], ':') + 1);
-            }
+            twice = twice || is_same_file(file, file_of(reports->items[k]));
+        }
+        if (twice) {
+            return dp_err_set(err, DP_EXIT_USAGE, "option '--report': two reports into one file '%.200s'",
+                              file);
         }
     }
     return 0;

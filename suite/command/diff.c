@@ -87,7 +87,7 @@ static int compare(struct diff_options *o, struct dp_err *err)
                           "two reports are compared, %zu %s named, see 'detprobe diff --help'",
                           o->operands.count, o->operands.count == 1 ? "is" : "are");
     }
-    if (dp_delivery_check(&o->reports, DP_DOCUMENT_DIFF, err) != 0) {
+    if (dp_delivery_check(&o->reports, o->delivery.output, DP_DOCUMENT_DIFF, err) != 0) {
         return -1;
     }
     struct dp_diff_side sides[2] = {{NULL, o->operands.items[0]}, {NULL, o->operands.items[1]}};

@@ -161,7 +161,8 @@ static int decide(struct gate_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE, "%s, see 'detprobe gate --help'",
                           o->operands.count == 0 ? "no report named" : "more than one report named");
     }
-    if (check_signing(o, err) != 0 || dp_delivery_check(&o->reports, DP_DOCUMENT_GATE, err) != 0 ||
+    if (check_signing(o, err) != 0 ||
+        dp_delivery_check(&o->reports, o->delivery.output, DP_DOCUMENT_GATE, err) != 0 ||
         dp_gating_open(&o->gating, err) != 0) {
         return -1;
     }

@@ -197,7 +197,7 @@ static int check_options(struct run_options *o, struct dp_err *err)
                           o->output);
     }
     if (check_backends(&o->require, err) != 0 ||
-        dp_delivery_check(&o->reports, DP_DOCUMENT_REPORT, err) != 0) {
+        dp_delivery_check(&o->reports, o->output, DP_DOCUMENT_REPORT, err) != 0) {
         return -1;
     }
     o->plan.seed = (uint64_t)o->seed;

@@ -432,6 +432,17 @@ class Deliveries(Documents):
                 self.one_line(detprobe(*command, *words), 64, code)
         self.assertFalse(file.exists())
 
+    def test_one_file_by_two_names(self):
+        file, link = self.folder / "one.xml", self.folder / "link"
+        link.symlink_to(self.folder)
+        other = link / "one.xml"
+        for words in (("-o", file, "--report", f"junit:{file}"), ("-o", file, "--report", f"junit:{other}"),
+                      ("--report", f"tap:{self.folder}/../{self.folder.name}/one.xml", "--report", f"junit:{other}")):
+            for command in (("show", self.reports["clean"]), ("run", "fake/good/repeats"), self.commands["gate"],
+                            self.commands["no-diff"]):
+                self.one_line(detprobe(*command, *words), 64, "two reports into one file")
+        self.assertFalse(file.exists())
+
 
 def limit_files():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
