@@ -38,8 +38,8 @@ struct dp_gate_input {
 /* Whether there can be an answer, before there is a report: what fails without a baseline needs none (64),
  * and the baseline is valid (65). */
 int dp_gate_prepare(const struct dp_gate_input *input, struct dp_err *err);
-/* Whether the baseline is of the report's plan and, unless any will do, of its class of devices; of a report
- * that is only planned, of what is known of it. Code 65. */
+/* Whether the baseline is of the report's plan and, unless any will do, of its class of devices. Reads plan,
+ * environment and the backends of results that ran, so that a run can ask before it begins. Code 65. */
 int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err);
 /* Both, then the answer. Owned; NULL with the code of the error. */
 json_t *dp_gate_make(const struct dp_gate_input *input, struct dp_err *err);

@@ -44,16 +44,13 @@ static bool backend_ran(const struct dp_diff_side *side, const char *backend)
     return false;
 }
 
-/* By the backends that the first has verdicts of. A report that is only planned has no results yet, and of
- * its devices nothing is known. */
+/* By the backends that both have verdicts of. */
 char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side *second)
 {
     static const char *const backends[] = {"cpu", "python", "cuda"};
-    const bool planned = !json_object_get(body_of(second), "results");
     char *words = NULL;
     for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]) && !words; i++) {
-        const bool cuda = strcmp(backends[i], "cuda") == 0;
-        if (!backend_ran(first, backends[i]) || !(planned ? !cuda : backend_ran(second, backends[i]))) {
+        if (!backend_ran(first, backends[i]) || !backend_ran(second, backends[i])) {
             continue;
         }
         char *was = class_of(first, backends[i]), *is = class_of(second, backends[i]);

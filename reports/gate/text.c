@@ -102,7 +102,7 @@ static void put_more(struct page *page)
         dp_text_printf(page->out, "%s%zu %s", page->findings ? ", " : "", page->others,
                        page->others == 1 ? "note" : "notes");
     }
-    dp_text_put(page->out, ", see --verbose or --json\n");
+    dp_text_put(page->out, "; --verbose names them\n");
 }
 
 void dp_gate_text(const json_t *gate, const struct dp_render_options *options, struct dp_text *out)

@@ -16,7 +16,7 @@ struct dp_gating {
 
 /* Reads both and says whether there can be an answer. Code 64 or 65. */
 int dp_gating_open(struct dp_gating *gating, struct dp_err *err);
-/* Whether the baseline fits a report, also one that is only planned. Code 65. */
+/* Whether the baseline fits a report, or what is known of one before the run. Code 65. */
 int dp_gating_fits(const struct dp_gating *gating, const json_t *report, struct dp_err *err);
 /* The decision over a report, which the user calls `name`. Owned; NULL with the code of the error. */
 json_t *dp_gating_decide(const struct dp_gating *gating, const json_t *report, const char *name,

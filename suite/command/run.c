@@ -11,14 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reports/gate/render.h"
 #include "reports/model.h"
 #include "reports/render/render.h"
 #include "suite/base/clock.h"
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/options.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/command/delivery.h"
+#include "suite/command/gating.h"
 #include "suite/command/progress.h"
 #include "suite/judge/judge.h"
 #include "suite/plan/plan.h"
@@ -31,6 +34,7 @@
 struct run_options {
     struct dp_plan_options plan;
     struct dp_strings require, axes, reports;
+    struct dp_gating gating; /* its fail_on: what the user said, not what holds by itself */
     int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
     const char *output, *resume, *fail_on, *colour;
     char *axes_text, *resumed_output; /* owned: what plan.axes and output may point into */
@@ -91,9 +95,17 @@ static const struct dp_option option_table[] = {
            "write the report in this format too, whole or not at all; repeatable",
            .choices_of = dp_format_names_report),
     OPTION(FLAG, 0, "json", NULL, json, "print the report instead of the table"),
-    OPTION(CHOICE, 0, "fail-on", "WHAT", fail_on,
-           "exit 1 when: a guarantee is broken or bits are wrong (broken), any case varies (varies), never",
-           .choices = "broken|varies|never"),
+    OPTION(
+        CHOICE, 0, "fail-on", "WHAT", fail_on,
+        "exit 1 when: a guarantee is broken or bits are wrong (broken), any case varies (varies), a case is "
+        "worse than in the baseline or has other bits (changes), never; instead of what a policy says",
+        .choices = "broken|varies|changes|never"),
+    OPTION(STRING, 'g', "gate", "POLICY", gating.policy,
+           "let this policy decide the exit code, as 'detprobe gate' does"),
+    OPTION(STRING, 0, "baseline", "REPORT", gating.baseline,
+           "let a gate decide that compares with this report"),
+    OPTION(FLAG, 0, "any-device", NULL, gating.any_device,
+           "also if the baseline is of another processor or GPU"),
     OPTION(LIST, 0, "require", "BACKEND", require, "exit 2 unless a case of this backend ran; repeatable"),
     OPTION(FLAG, 0, "allow-insensitive", NULL, allow_insensitive,
            "do not fail when the controls of a backend cannot vary on this machine"),
@@ -121,16 +133,19 @@ static const struct dp_command_line command_line = {
     .defaults = &defaults,
     .exits =
         {{DP_EXIT_OK, "no guarantee broken"},
-         {DP_EXIT_FINDINGS, "a guarantee broken or bits wrong; with --fail-on varies any variation"},
+         {DP_EXIT_FINDINGS,
+          "a guarantee broken or bits wrong; with --fail-on varies any variation; the gate fails"},
          {DP_EXIT_NO_VERDICT,
           "no valid verdict: a control misbehaved, a program did not use the stack, a required backend is "
-          "absent, an error, the report could not be written"},
-         {DP_EXIT_DATA, "bad catalogue, run log or stack"},
+          "absent, an error, the report could not be written, the gate has none"},
+         {DP_EXIT_DATA, "bad catalogue, run log, stack, policy or baseline"},
          {DP_EXIT_NOTHING_RAN, "nothing could run"},
          {DP_EXIT_SIGNAL, "stopped by signal N; the report is written and marked interrupted"}},
     .examples = {{"detprobe run --all --level quick", "every case, in seconds"},
                  {"detprobe run --all --level quick --require cpu -o report.json",
                   "in CI: the exit code is the verdict, the report is kept"},
+                 {"detprobe run 'cpu/gemm/*' --level quick --baseline before.json --fail-on changes",
+                  "fails on whatever is worse than it was, or has other bits"},
                  {"detprobe run 'cpu/conv/*' @blas --exclude @cuda", "only what is used"},
                  {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
                   "one axis alone, and any variation fails"},
@@ -206,6 +221,86 @@ static int check_options(struct run_options *o, struct dp_err *err)
     o->plan.fresh = (int)o->fresh;
     split_axes(&o->axes, &o->plan.axes, &o->axes_text);
     return 0;
+}
+
+/* --- the gate --- */
+
+static bool has_gate(const struct run_options *o)
+{
+    return o->gating.policy || o->gating.baseline || strcmp(o->fail_on, "changes") == 0;
+}
+
+/* Policy and baseline are read before anything runs. */
+static int open_gate(struct run *run, struct dp_err *err)
+{
+    struct run_options *o = &run->options;
+    if (!has_gate(o)) {
+        return 0;
+    }
+    o->gating.fail_on = o->fail_on != defaults.fail_on ? o->fail_on : NULL;
+    return dp_gating_open(&o->gating, err);
+}
+
+/* Whether the baseline is of this plan and of this processor: what is known before the run. Of its devices
+ * nothing is. */
+static int check_gate(const struct run *run, struct dp_err *err)
+{
+    if (!run->options.gating.baseline) {
+        return 0;
+    }
+    json_t *results = json_array();
+    for (size_t i = 0; i < run->plan.case_count; i++) {
+        const char *backend = run->plan.cases[i]->backend;
+        if (strcmp(backend, "cuda") != 0) {
+            json_array_append_new(results, json_pack("{ss ss}", "backend", backend, "observed", "repeats"));
+        }
+    }
+    json_t *planned = json_pack("{s{so s{so} so}}", "body", "plan", dp_plan_describe(&run->plan),
+                                "environment", "host", dp_host_facts(), "results", results);
+    const int rc = dp_gating_fits(&run->options.gating, planned, err);
+    json_decref(planned);
+    return rc;
+}
+
+/* Where the report goes to standard output, the decision does not. */
+static void print_gate(const struct run *run, const json_t *gate)
+{
+    const struct run_options *o = &run->options;
+    const bool taken = o->json || (o->output && dp_file_is_stdout(o->output));
+    const struct dp_render_options options = {.verbose = o->verbose};
+    struct dp_text out = DP_TEXT((size_t)1 << 30);
+    struct dp_err err;
+    if (o->quiet) {
+        char *sentence = dp_gate_sentence(gate);
+        dp_text_printf(&out, "%s\n", sentence);
+        free(sentence);
+    } else if (dp_render(DP_DOCUMENT_GATE, "text", gate, &options, &out, &err) != 0) {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+    }
+    if (!o->quiet && !taken) {
+        fputc('\n', stdout);
+    }
+    fputs(out.data ? out.data : "", taken ? stderr : stdout);
+    fflush(stdout);
+    dp_text_free(&out);
+}
+
+static void decide_gate(struct run *run)
+{
+    const struct run_options *o = &run->options;
+    struct dp_err err = {0};
+    if (!has_gate(o)) {
+        return;
+    }
+    json_t *gate = dp_gating_decide(&o->gating, run->report, o->output ? o->output : "this run", &err);
+    if (gate) {
+        run->verdict.gate = dp_gate_verdict(gate);
+        print_gate(run, gate);
+    } else {
+        fprintf(stderr, "detprobe: %s\n", err.text);
+        run->verdict.data_error = true;
+    }
+    json_decref(gate);
 }
 
 /* Is the report written as a file of its own, under a temporary name that is then renamed? */
@@ -411,7 +506,8 @@ static void fill_verdict(struct run *run)
     v->unconfirmed = judged->unconfirmed;
     v->insensitive = judged->insensitive;
     v->allow_insensitive = run->options.allow_insensitive;
-    v->fail_on = run->options.fail_on;
+    /* changes are for the gate to judge */
+    v->fail_on = strcmp(run->options.fail_on, "changes") == 0 ? "broken" : run->options.fail_on;
     for (size_t i = 0; i < run->options.require.count; i++) {
         v->required_absent =
             v->required_absent || !backend_ran(judged->results, run->options.require.items[i]);
@@ -459,6 +555,9 @@ static void check_own_report(struct run *run)
 static int print_report(const struct run *run, struct dp_err *err)
 {
     const struct run_options *o = &run->options;
+    if (o->quiet && !o->json && has_gate(o)) {
+        return 0; /* the last line is the gate's */
+    }
     if (o->quiet && !o->json) {
         char *sentence = dp_report_sentence(run->report);
         const bool good = puts(sentence) >= 0 && fflush(stdout) == 0;
@@ -546,6 +645,7 @@ static int deliver(struct run *run)
         write_report(run);
     }
     print_absent(run);
+    decide_gate(run);
     return dp_exit_code(&run->verdict);
 }
 
@@ -569,7 +669,7 @@ static void print_dry_run(const struct dp_plan *plan)
 
 static int run_all(struct run *run, struct dp_err *err)
 {
-    if (make_plan(run, err) != 0) {
+    if (open_gate(run, err) != 0 || make_plan(run, err) != 0 || check_gate(run, err) != 0) {
         return err->code;
     }
     if (run->options.dry_run) {
@@ -607,6 +707,7 @@ static void run_free(struct run *run)
     dp_plan_free(&run->plan);
     dp_catalogue_free(&run->catalogue);
     dp_stack_free(&run->stack);
+    dp_gating_free(&o->gating);
     json_decref(run->report);
     json_decref(run->resumed);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * detprobe validate: the strict reader over report and catalogue files, each judged by itself.
+ * detprobe validate: the strict reader over files of each kind, each judged by itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/gate/gate.h"
 #include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/options.h"
+#include "suite/base/schema.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/plan/catalogue.h"
@@ -22,9 +24,38 @@ static int check_catalogue(const json_t *file, struct dp_err *err)
     return cases ? 0 : -1;
 }
 
-static bool is_catalogue(const json_t *file)
+static int check_diff(const json_t *file, struct dp_err *err)
 {
-    return json_object_get(file, "cases") || json_object_get(file, "variants");
+    return dp_schema_check(dp_schema_builtin("diff"), file, err);
+}
+
+/* What a file is, by a member that only its kind has; without one it is taken for a report. */
+static const struct kind {
+    const char *words;
+    const char *members[9];
+    int (*check)(const json_t *file, struct dp_err *err);
+} kinds[] = {
+    {"catalogue file", {"cases", "variants"}, check_catalogue},
+    {"gate", {"verdict"}, dp_gate_check},
+    {"comparison", {"sides"}, check_diff},
+    {"policy",
+     {"fail", "allow", "require", "levels", "minimum_cases", "minimum_runs", "maximum_skipped",
+      "maximum_skipped_share"},
+     dp_policy_check},
+    {"report", {NULL}, dp_report_check},
+};
+
+static const struct kind *kind_of(const json_t *file)
+{
+    const size_t last = sizeof(kinds) / sizeof(kinds[0]) - 1;
+    for (size_t i = 0; i < last; i++) {
+        for (size_t k = 0; kinds[i].members[k]; k++) {
+            if (json_object_get(file, kinds[i].members[k])) {
+                return &kinds[i];
+            }
+        }
+    }
+    return &kinds[last];
 }
 
 /* Prints one line: "ok" on standard output, what is wrong on standard error. */
@@ -35,12 +66,12 @@ static int validate_file(const char *path)
     char *name = dp_printable(path, strlen(path));
     int rc = -1;
     if (file) {
-        const bool catalogue = is_catalogue(file);
-        rc = catalogue ? check_catalogue(file, &err) : dp_report_check(file, &err);
+        const struct kind *kind = kind_of(file);
+        rc = kind->check(file, &err);
         if (rc == 0) {
-            printf("ok: '%s' is a valid %s\n", name, catalogue ? "catalogue file" : "report");
+            printf("ok: '%s' is a valid %s\n", name, kind->words);
         } else {
-            dp_err_prefix(&err, "not a valid %s '%.250s'", catalogue ? "catalogue file" : "report", name);
+            dp_err_prefix(&err, "not a valid %s '%.250s'", kind->words, name);
         }
     }
     if (rc != 0) {
@@ -71,8 +102,10 @@ static int validate_all(const struct dp_strings *paths, struct dp_err *err)
 
 static const struct dp_command_line command_line = {
     .usage = "detprobe validate FILE...",
-    .summary = "Checks report and catalogue files strictly: schema, known version, and of a report that its "
-               "digest is that of its body. All files are looked at; - is standard input.",
+    .summary =
+        "Checks reports, policies, catalogue files and what 'diff' and 'gate' write strictly: schema, known "
+        "version, and of a report that its digest is that of its body. All files are looked at; - is "
+        "standard input.",
     .exits = {{DP_EXIT_OK, "all valid"},
               {DP_EXIT_NO_VERDICT, "standard output could not be written"},
               {DP_EXIT_DATA, "some file is not valid"}},
@@ -96,5 +129,5 @@ static int cmd_validate(int argc, char **argv)
     return rc == 0 ? DP_EXIT_OK : err.code;
 }
 
-const struct dp_command dp_command_validate = {"validate", "check report and catalogue files strictly",
-                                               &command_line, cmd_validate};
+const struct dp_command dp_command_validate = {
+    "validate", "check reports, policies and catalogue files strictly", &command_line, cmd_validate};
