@@ -296,6 +296,9 @@ class Cases {
 if (rows && document.getElementById("data")) {
   new Cases(rows);
 } else if (rows) {
-  addEventListener("hashchange", () => rows.readFragment());
+  addEventListener("hashchange", () => {
+    rows.readFragment();
+    document.getElementById("cases").scrollIntoView();
+  });
   rows.readFragment();
 }

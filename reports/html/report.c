@@ -78,11 +78,13 @@ static void put_tiles(const struct report_page *page)
     dp_text_put(page->sheet.out, "<ul class=\"tiles\">\n");
     for (size_t i = 0; i < OBSERVED_COUNT; i++) {
         const char *word = observed_words[i].word;
-        dp_html_tile(page->sheet.out, &(const struct dp_html_tile){.look = word,
-                                                                   .facet = "observed",
-                                                                   .value = word,
-                                                                   .shown = observed_words[i].shown,
-                                                                   .count = counted(page, word)});
+        const size_t count = counted(page, word);
+        dp_html_tile(page->sheet.out,
+                     &(const struct dp_html_tile){.look = word,
+                                                  .facet = "observed",
+                                                  .value = word,
+                                                  .shown = count == 1 ? word : observed_words[i].shown,
+                                                  .count = count});
     }
     const size_t broken = json_array_size(json_object_get(summary, "broken"));
     dp_html_tile(page->sheet.out,
@@ -285,7 +287,8 @@ static void put_family_counts(const struct report_page *page, size_t first, size
             count += strcmp(observed_of(json_array_get(page->results, i)), observed_words[word].word) == 0;
         }
         if (count > 0) {
-            dp_text_printf(page->sheet.out, "%s%zu %s", any ? ", " : "", count, observed_words[word].shown);
+            dp_text_printf(page->sheet.out, "%s%zu %s", any ? ", " : "", count,
+                           count == 1 ? observed_words[word].word : observed_words[word].shown);
             any = true;
         }
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTML pages: structure, hostile strings, sizes, and in Chromium what they do.
 
-usage: test_html.py RENDER_DOCUMENT REPORTS_FOLDER CORPUS_FOLDER page|browser [TEST...]
+usage: test_html.py DETPROBE RENDER_DOCUMENT REPORTS_FOLDER CORPUS_FOLDER page|browser [TEST...]
 
 `browser` exits 77 where there is no Chromium.
 """
@@ -23,7 +23,7 @@ import jsonschema
 import browser
 import pages
 
-RENDER, REPORTS, CORPUS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+DETPROBE, RENDER, REPORTS, CORPUS = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff", "gate")}
 VERSIONS = {kind: schema["properties"]["schema_version"].get("const") for kind, schema in SCHEMAS.items()}
 DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff(VERSIONS["diff"]),
@@ -204,6 +204,18 @@ class Page(Pages):
         self.assertNotRegex(data, "[<>&\u2028]")
         shown = json.dumps(json.loads(data), ensure_ascii=False)
         self.assertIn("<script>window.__pwned=1</script>", shown)
+
+    def test_commands(self):
+        report, page = CORPUS / "good-findings.json", self.folder / "page.html"
+        for arguments, code, words in ((("show", report), 0, "2 guarantees broken"),
+                                       (("diff", report, report), 0, "the results agree"),
+                                       (("gate", report), 1, "gate failed")):
+            done = subprocess.run([DETPROBE, *arguments, "--format", "html", "-o", page], capture_output=True, timeout=60,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (code, b"", b""))
+            self.assertEqual(Structure(page.read_text(encoding="utf-8")).faults, [])
+            self.assertIn(words, page.read_text(encoding="utf-8"))
+            self.assertIn("good-findings.json", page.read_text(encoding="utf-8"))
 
     def test_weight(self):
         text = render("report", pages.many(MEASURED, 1000), self.folder)
@@ -398,11 +410,11 @@ class InChromium(Pages):
 
 
 if __name__ == "__main__":
-    PART = {"page": Page, "browser": InChromium}[sys.argv[4]]
+    PART = {"page": Page, "browser": InChromium}[sys.argv[5]]
     if PART is InChromium and not browser.program():
         print("no Chromium here, skipped")
         sys.exit(77)
-    names = sys.argv[5:] or [PART.__name__]
+    names = sys.argv[6:] or [PART.__name__]
     for unused in {Page, InChromium, Pages} - {PART}:
         del globals()[unused.__name__]
     unittest.main(argv=[sys.argv[0], *names], verbosity=2)
