@@ -65,7 +65,9 @@ static void put_families(struct dp_text *out, const struct dp_checks *checks)
             left++;
         }
     }
-    dp_text_printf(out, left ? "\n%zu more families are left out.\n" : "", left);
+    if (left > 0) {
+        dp_text_printf(out, "\n%zu more families are left out.\n", left);
+    }
     free(sorted);
 }
 
@@ -151,7 +153,9 @@ static void put_section(struct dp_text *out, const struct dp_checks *checks, siz
                        sections[section].heading, count_told(checks, state));
         dp_text_put(out, "| case | |\n|---|---|\n");
         dp_text_add(out, table.data, table.length);
-        dp_text_printf(out, rows > MOST ? "\n%zu more rows are left out.\n" : "", rows - MOST);
+        if (rows > MOST) {
+            dp_text_printf(out, "\n%zu more rows are left out.\n", rows - MOST);
+        }
         dp_text_put(out, folded ? "\n</details>\n" : "");
     }
     dp_text_free(&table);
