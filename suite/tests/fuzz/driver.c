@@ -113,3 +113,56 @@ void fuzz_reseal(json_t *report)
         free(bytes);
     }
 }
+
+json_t *fuzz_report(const char *text, size_t length)
+{
+    struct dp_err err = {0};
+    json_t *report = dp_json_parse(text, length, "input", &err);
+    int rc = report ? dp_report_accept(report, &err) : -1;
+    if (rc != 0) {
+        fuzz_expect_refusal(&err, 0);
+        fuzz_reseal(report);
+        rc = report ? dp_report_accept(report, &err) : -1;
+    }
+    if (rc != 0) {
+        json_decref(report);
+        return NULL;
+    }
+    return report;
+}
+
+const json_t *fuzz_other_report(void)
+{
+    static json_t *other;
+    if (!other) {
+        struct dp_err err = {0};
+        other = dp_report_load(DP_FUZZ_CORPUS "/report/good-findings.json", &err);
+        fuzz_expect(other != NULL, err.text);
+    }
+    return other;
+}
+
+static void render_as(enum dp_document document, const char *format, const json_t *json)
+{
+    static const struct dp_render_options ways[] = {{.columns = 0, .source = "report.json"},
+                                                    {.columns = 61, .verbose = true},
+                                                    {.columns = 100, .colour = true}};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        struct dp_text out = DP_TEXT((size_t)1 << 28);
+        struct dp_err err = {0};
+        fuzz_expect(dp_render(document, format, json, &ways[i], &out, &err) == 0, err.text);
+        if (!ways[i].colour) {
+            fuzz_expect_printable(out.data, out.length);
+        }
+        dp_text_free(&out);
+    }
+}
+
+void fuzz_render(enum dp_document document, const json_t *json)
+{
+    char *names = dp_strdup(dp_format_names(document)), *rest = names;
+    for (const char *format; (format = strsep(&rest, "|"));) {
+        render_as(document, format, json);
+    }
+    free(names);
+}

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "reports/render/render.h"
 #include "suite/base/err.h"
 
 /* The target's own. `text` holds `length` bytes and a NUL behind them. */
@@ -29,6 +30,14 @@ void fuzz_expect_printable(const char *text, size_t length);
 const char *fuzz_folder(void);
 /* Makes the file in that folder. */
 void fuzz_write(const char *name, const char *text, size_t length, bool executable);
+
+/* The report of the input, as the reader of files lets it pass, at once or resealed. Owned; NULL: refused,
+ * with one line. */
+json_t *fuzz_report(const char *text, size_t length);
+/* A report with a finding of each kind, to hold others against. Static. */
+const json_t *fuzz_other_report(void);
+/* In every format that there is for such a document, more than one way. */
+void fuzz_render(enum dp_document document, const json_t *json);
 
 /* Of a report that is wrong in its summary or digest alone, they are made to follow: what stands behind that
  * check has to be reached too. The rest stays as hostile as it is. */

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one libFuzzer target for a bounded time: fuzz.py FUZZER CORPUS SECONDS [OPTION...]
 
-Begins with the kept inputs, which stay as they are; what is found beside them is left in FUZZER.found for the
-next time, and an input that fails in FUZZER.failed-*, to be fixed, minimised and kept.
+Begins with the kept inputs, which stay as they are; what is found beside them is left in FUZZER.found, and an
+input that fails in FUZZER.failed-*, to be fixed, minimised and kept.
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -15,7 +16,9 @@ LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=60000", "-len_control=0
 def main():
     fuzzer, corpus, seconds, *options = sys.argv[1:]
     found = pathlib.Path(fuzzer + ".found")
-    found.mkdir(exist_ok=True)
+    # What an earlier run left would take this one's time to read again.
+    shutil.rmtree(found, ignore_errors=True)
+    found.mkdir()
     command = [fuzzer, f"-max_total_time={seconds}", f"-artifact_prefix={fuzzer}.failed-", *LIMITS, *options]
     return subprocess.run([*command, found, corpus]).returncode
 
