@@ -9,17 +9,18 @@
 #include "suite/base/err.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
+#include "suite/command/complete.h"
 #include "suite/command/streams.h"
 
 static void print_help(FILE *out)
 {
     fputs("usage: detprobe COMMAND [OPTION...]\n\n"
-          "Which numerical operations return the same bits every time on this stack, and which do not.\n\n",
+          "Finds " DP_PROGRAM_SUMMARY ".\n\n",
           out);
     for (size_t i = 0; i < dp_command_count; i++) {
         fprintf(out, "  %-10s %s\n", dp_commands[i]->name, dp_commands[i]->summary);
     }
-    fputs("\n'detprobe COMMAND --help' describes the options of a command.\n", out);
+    fputs("\n'detprobe help COMMAND' describes the options of a command.\n", out);
 }
 
 static int unknown_command(const char *name)
@@ -37,6 +38,31 @@ static int unknown_command(const char *name)
     return DP_EXIT_USAGE;
 }
 
+static const struct dp_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < dp_command_count; i++) {
+        if (strcmp(name, dp_commands[i]->name) == 0) {
+            return dp_commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* "help" and "help COMMAND". */
+static int help(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stdout);
+        return DP_EXIT_OK;
+    }
+    const struct dp_command *command = find_command(argv[1]);
+    if (!command) {
+        return unknown_command(argv[1]);
+    }
+    dp_options_help(command->line, stdout);
+    return DP_EXIT_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -45,19 +71,17 @@ static int dispatch(int argc, char **argv)
     }
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        print_help(stdout);
-        return DP_EXIT_OK;
+        return help(argc - 1, argv + 1);
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("detprobe " DP_VERSION);
         return DP_EXIT_OK;
     }
-    for (size_t i = 0; i < dp_command_count; i++) {
-        if (strcmp(name, dp_commands[i]->name) == 0) {
-            return dp_commands[i]->run(argc - 1, argv + 1);
-        }
+    if (strcmp(name, DP_COMPLETE_NAME) == 0) {
+        return dp_complete(argc > 2 ? argv[2] : "");
     }
-    return unknown_command(name);
+    const struct dp_command *command = find_command(name);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(name);
 }
 
 int main(int argc, char **argv)

@@ -45,7 +45,8 @@ struct dp_exit_row {
     const char *text;
 };
 
-/* A command that works as it stands where report.json, before.json and after.json are reports: the tests run
+/* A command that works as it stands where report.json, before.json and after.json are reports and
+ * k.pem and p.pem a pair of keys: the tests run
  * it. */
 struct dp_example {
     const char *command;

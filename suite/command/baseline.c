@@ -25,7 +25,7 @@ static const struct dp_option option_table[] = {
      .letter = 'o',
      .name = "output",
      .argument = "FILE",
-     .help = "write there instead of standard output (-)",
+     .help = "write there; - is standard output",
      .offset = offsetof(struct baseline_options, output)},
 };
 

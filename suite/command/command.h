@@ -10,6 +10,10 @@
 
 #include "suite/base/options.h"
 
+/* Behind the name of the program. */
+#define DP_PROGRAM_SUMMARY                                                                                   \
+    "which numerical operations return the same bits every time on this stack, and which do not"
+
 struct dp_command {
     const char *name;
     const char *summary; /* a line of 'detprobe --help' */

@@ -4,7 +4,7 @@
 usage: bench_cli.py DETPROBE PROBES_FOLDER FAKES_FOLDER [--only WORD]...
 
 One line for each measure: what was measured, the target, and what the limit is. No time is asserted; the exit code is
-1 only if something could not be measured. The words are list, quick, default and memory.
+1 only if something could not be measured. The words are list, complete, quick, default and memory.
 """
 
 import argparse
@@ -40,6 +40,14 @@ def bench_list(options):
     files = len(list(options.probes.glob("*/*.json")))
     print(f"list: {listed - nothing:.1f} ms over true ({nothing:.1f} ms), target <= 15 ms; "
           f"limit: parsing {files} catalogue files and starting a process")
+
+
+def bench_complete(options):
+    """What a key press waits for: the ids of one family, asked as the shells ask."""
+    pairs = [(seconds([options.detprobe, "__complete", "cpu/gemm/"]), seconds(["true"])) for _ in range(40)]
+    asked, nothing = (statistics.median(side) * 1e3 for side in zip(*pairs))
+    print(f"completion of a selector: {asked - nothing:.1f} ms over true ({nothing:.1f} ms), target <= 50 ms; "
+          "limit: parsing the catalogue files, as for list")
 
 
 def spent(report):
@@ -82,6 +90,7 @@ def bench_memory(options):
 
 BENCHES = {
     "list": bench_list,
+    "complete": bench_complete,
     "quick": lambda options: bench_level(options, "quick", 20),
     "default": lambda options: bench_level(options, "default", 120),
     "memory": bench_memory,
