@@ -68,22 +68,49 @@ static void put_option(struct dp_text *out, const char *option, const char *valu
     }
 }
 
-char *dp_reproduce(const json_t *report, const char *id)
+char *dp_reproduce_before(const json_t *report)
 {
-    const json_t *body = json_object_get(report, "body");
-    const json_t *environment = json_object_get(body, "environment"), *plan = json_object_get(body, "plan");
     struct dp_text out = DP_TEXT(MOST);
-    put_variables(&out, json_object_get(environment, "variables"));
+    put_variables(
+        &out, json_object_get(json_object_get(json_object_get(report, "body"), "environment"), "variables"));
     dp_text_put(&out, "detprobe run ");
+    char *words = dp_strdup(out.data);
+    dp_text_free(&out);
+    return words;
+}
+
+char *dp_reproduce_case(const char *id)
+{
+    struct dp_text out = DP_TEXT(MOST);
     put_word(&out, id);
+    char *word = dp_strdup(out.data);
+    dp_text_free(&out);
+    return word;
+}
+
+char *dp_reproduce_after(const json_t *report)
+{
+    const json_t *body = json_object_get(report, "body"), *plan = json_object_get(body, "plan");
+    const json_t *stack = json_object_get(json_object_get(body, "environment"), "stack");
+    struct dp_text out = DP_TEXT(MOST);
     put_option(&out, "level", dp_json_string(plan, "level", NULL));
     put_option(&out, "seed", dp_json_string(plan, "seed", NULL));
     /* A process that was measured is over: its files had no name but its own. */
-    const json_t *stack = json_object_get(environment, "stack");
     if (strcmp(dp_json_string(stack, "kind", ""), "process") != 0) {
         put_option(&out, "stack", dp_json_string(stack, "path", NULL));
     }
-    char *command = dp_strdup(out.data);
+    char *words = dp_strdup(out.data ? out.data : "");
     dp_text_free(&out);
+    return words;
+}
+
+char *dp_reproduce(const json_t *report, const char *id)
+{
+    char *before = dp_reproduce_before(report), *word = dp_reproduce_case(id),
+         *after = dp_reproduce_after(report);
+    char *command = dp_printf("%s%s%s", before, word, after);
+    free(before);
+    free(word);
+    free(after);
     return command;
 }

@@ -12,4 +12,10 @@
  * is quoted, and it is one line of printable text. Owned. */
 char *dp_reproduce(const json_t *report, const char *id);
 
+/* The same in parts, for who shows many cases of a report: what stands before the case, the case, and what
+ * follows it. Owned. */
+char *dp_reproduce_before(const json_t *report);
+char *dp_reproduce_case(const char *id);
+char *dp_reproduce_after(const json_t *report);
+
 #endif

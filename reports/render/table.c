@@ -123,11 +123,6 @@ static bool in_group(const json_t *result, const char *observed, const char *sta
     return strcmp(observed_of(result), observed) == 0 && strcmp(status_of(result), status) == 0;
 }
 
-static bool same_reason(const json_t *a, const json_t *b)
-{
-    return strcmp(dp_json_string(a, "reason", ""), dp_json_string(b, "reason", "")) == 0;
-}
-
 /* "sensitive to threads 12, batch 3" over the members of a group. */
 static char *group_sensitive(const struct dp_sheet *sheet, const struct family *family, const char *status)
 {
@@ -189,30 +184,12 @@ static char *group_evidence(const struct dp_sheet *sheet, const struct family *f
     return both;
 }
 
-static size_t group_count(const struct dp_sheet *sheet, const struct family *family, const json_t *first,
-                          bool *ret_is_first)
-{
-    const bool untested = strcmp(observed_of(first), "untested") == 0;
-    size_t count = 0;
-    for (size_t i = family->first; i < family->end; i++) {
-        const json_t *result = result_at(sheet, i);
-        if (in_group(result, observed_of(first), status_of(first)) &&
-            (!untested || same_reason(result, first))) {
-            *ret_is_first = count > 0 ? *ret_is_first : result == first;
-            count++;
-        }
-    }
-    return count;
-}
-
-/* One row for the results of `family` that are like `first`; untested ones also share their reason. A finding
- * that is alone has its own row only. */
+/* One row for `count` results of `family` that are like `first`. A finding that is alone has its own row
+ * only. */
 static void put_group(const struct dp_sheet *sheet, const struct family *family, const json_t *first,
-                      const char *many, size_t width, bool *named)
+                      size_t count, const char *many, size_t width, bool *named)
 {
-    bool is_first = false;
-    const size_t count = group_count(sheet, family, first, &is_first);
-    if (!is_first || (count == 1 && is_finding(first))) {
+    if (count == 1 && is_finding(first)) {
         return;
     }
     char *name = *named ? dp_strdup("") : dp_printf("%s/%s", family->backend, family->name);
@@ -236,18 +213,43 @@ static bool family_ran(const struct dp_sheet *sheet, const struct family *family
     return sheet->verbose;
 }
 
+/* Results that share a row share this too: untested ones their reason, others nothing further. */
+static const char *group_key(const json_t *result)
+{
+    return strcmp(observed_of(result), "untested") == 0 ? dp_json_string(result, "reason", "") : "";
+}
+
+/* key -> how many results of the group have it. Owned. */
+static json_t *group_counts(const struct dp_sheet *sheet, const struct family *family, const char *observed,
+                            const char *status)
+{
+    json_t *counts = json_object();
+    for (size_t i = family->first; i < family->end; i++) {
+        const json_t *result = result_at(sheet, i);
+        if (in_group(result, observed, status)) {
+            const char *key = group_key(result);
+            json_object_set_new(counts, key, json_integer(dp_json_int(counts, key, 0) + 1));
+        }
+    }
+    return counts;
+}
+
 static void put_groups(const struct dp_sheet *sheet, const struct family *family, size_t width)
 {
     bool named = false;
-    for (size_t observed = 0; observed < OBSERVED_COUNT - 1; observed++) {
-        for (size_t status = 0; status < STATUS_COUNT; status++) {
-            for (size_t i = family->first; i < family->end; i++) {
-                const json_t *result = result_at(sheet, i);
-                if (in_group(result, observed_words[observed], status_words[status])) {
-                    put_group(sheet, family, result, observed_many[observed], width, &named);
-                }
+    for (size_t pair = 0; pair < (OBSERVED_COUNT - 1) * STATUS_COUNT; pair++) {
+        const size_t observed = pair / STATUS_COUNT, status = pair % STATUS_COUNT;
+        json_t *counts = group_counts(sheet, family, observed_words[observed], status_words[status]);
+        for (size_t i = family->first; i < family->end && json_object_size(counts) > 0; i++) {
+            const json_t *result = result_at(sheet, i);
+            const bool in = in_group(result, observed_words[observed], status_words[status]);
+            const size_t count = in ? (size_t)dp_json_int(counts, group_key(result), 0) : 0;
+            if (count > 0) {
+                put_group(sheet, family, result, count, observed_many[observed], width, &named);
+                json_object_del(counts, group_key(result));
             }
         }
+        json_decref(counts);
     }
     if (!named) {
         char *name = dp_printf("%s/%s\n", family->backend, family->name);

@@ -107,24 +107,36 @@ static void put_measured(const struct dp_sheet *sheet)
     dp_text_put(sheet->out, count == 0 ? "no library\n" : "\n");
 }
 
-/* How many devices are called and proven as this one; 0 if one before it was. */
-static size_t equal_devices(const json_t *devices, size_t place)
+static void count_up(json_t *counts, const char *key)
 {
-    static const char *const members[] = {"name", "proof"};
-    const json_t *device = json_array_get(devices, place);
-    size_t equal = 0;
+    json_object_set_new(counts, key, json_integer(dp_json_int(counts, key, 0) + 1));
+}
+
+/* What a device is called and how it is proven. Owned. */
+static char *device_key(const json_t *device)
+{
+    return dp_printf("%s\n%s", dp_json_string(device, "name", ""), dp_json_string(device, "proof", ""));
+}
+
+/* How many devices there are of each such kind. Owned. */
+static json_t *device_counts(const json_t *devices)
+{
+    json_t *counts = json_object();
     for (size_t i = 0; i < json_array_size(devices); i++) {
-        const json_t *other = json_array_get(devices, i);
-        bool same = true;
-        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++) {
-            same = same &&
-                   strcmp(dp_json_string(device, members[k], ""), dp_json_string(other, members[k], "")) == 0;
-        }
-        if (same && i < place) {
-            return 0;
-        }
-        equal += same;
+        char *key = device_key(json_array_get(devices, i));
+        count_up(counts, key);
+        free(key);
     }
+    return counts;
+}
+
+/* How many are like this one; 0 if one before it was asked for. */
+static size_t take_device(json_t *counts, const json_t *device)
+{
+    char *key = device_key(device);
+    const size_t equal = (size_t)dp_json_int(counts, key, 0);
+    json_object_set_new(counts, key, json_integer(0));
+    free(key);
     return equal;
 }
 
@@ -157,8 +169,9 @@ static void put_machine(const struct dp_sheet *sheet)
     if (threads) {
         dp_text_printf(&line, ", OMP_NUM_THREADS=%s", threads);
     }
+    json_t *counts = device_counts(devices);
     for (size_t i = 0; i < json_array_size(devices); i++) {
-        const size_t equal = equal_devices(devices, i);
+        const size_t equal = take_device(counts, json_array_get(devices, i));
         if (equal > 0) {
             dp_words_join(&line, ", ", dp_json_string(json_array_get(devices, i), "name", "a device"));
             if (equal > 1) {
@@ -166,6 +179,7 @@ static void put_machine(const struct dp_sheet *sheet)
             }
         }
     }
+    json_decref(counts);
     put_labelled(sheet, "on", line.data);
     dp_text_free(&line);
 }
@@ -205,27 +219,34 @@ static void put_float_environment(const struct dp_sheet *sheet)
     }
 }
 
-/* Operations for which the case itself sets the variable, to something else than the user did. */
-static size_t count_overriding(const struct dp_sheet *sheet, const char *name, const json_t *value)
+/* Variable -> operations that set it themselves, to something else than the user did. Owned. */
+static json_t *count_overriding(const struct dp_sheet *sheet, const json_t *variables)
 {
     const json_t *results = json_object_get(sheet->body, "results");
-    size_t count = 0;
+    json_t *counts = json_object(), *own;
     for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *own = json_object_get(json_object_get(json_array_get(results, i), "environment"), name);
-        count += own && !json_equal(own, value);
+        const char *name;
+        json_object_foreach(json_object_get(json_array_get(results, i), "environment"), name, own)
+        {
+            const json_t *value = json_object_get(variables, name);
+            if (value && !json_equal(own, value)) {
+                count_up(counts, name);
+            }
+        }
     }
-    return count;
+    return counts;
 }
 
 /* The user's variables stand for all operations but those that set their own. */
 static void put_overridden(const struct dp_sheet *sheet)
 {
     json_t *variables = json_object_get(json_object_get(sheet->body, "environment"), "variables");
+    json_t *counts = count_overriding(sheet, variables);
     const char *name;
     json_t *value;
     json_object_foreach(variables, name, value)
     {
-        const size_t count = count_overriding(sheet, name, value);
+        const size_t count = (size_t)dp_json_int(counts, name, 0);
         if (count > 0) {
             char *operations = dp_words_count(count, "operation that sets", "operations that set");
             char *line = dp_printf("%s=%s does not hold for %s %s own", name, json_string_value(value),
@@ -235,6 +256,7 @@ static void put_overridden(const struct dp_sheet *sheet)
             free(line);
         }
     }
+    json_decref(counts);
 }
 
 static void put_force(const struct dp_sheet *sheet)
@@ -249,15 +271,17 @@ static void put_force(const struct dp_sheet *sheet)
 static void put_proof(const struct dp_sheet *sheet)
 {
     const json_t *devices = json_object_get(json_object_get(sheet->body, "environment"), "devices");
+    json_t *counts = device_counts(devices);
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *device = json_array_get(devices, i);
         const char *proof = dp_json_string(device, "proof", NULL);
-        if (proof && equal_devices(devices, i) > 0) {
+        if (proof && take_device(counts, device) > 0) {
             char *line = dp_printf("%s: %s", dp_json_string(device, "name", "a device"), proof);
             put_labelled(sheet, "note", line);
             free(line);
         }
     }
+    json_decref(counts);
 }
 
 /* Axes that guarantees speak of and that were not varied. */
@@ -271,8 +295,7 @@ static void put_not_measured(const struct dp_sheet *sheet)
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *axes = json_object_get(json_array_get(results, i), "not_measured");
         for (size_t k = 0; k < json_array_size(axes); k++) {
-            axis = json_string_value(json_array_get(axes, k));
-            json_object_set_new(counts, axis, json_integer(dp_json_int(counts, axis, 0) + 1));
+            count_up(counts, json_string_value(json_array_get(axes, k)));
         }
     }
     json_object_foreach(counts, axis, number)
@@ -301,54 +324,58 @@ static bool is_skipped(const json_t *result)
     return strcmp(dp_json_string(result, "observed", ""), "skipped") == 0;
 }
 
-/* One line per reason: how many, why, and of which families. */
-static void put_skip(const struct dp_sheet *sheet, const char *why, const char *label)
+/* Reason -> families -> operations that were skipped for it. Owned. */
+static json_t *skips_by_reason(const struct dp_sheet *sheet)
 {
     const json_t *results = json_object_get(sheet->body, "results");
-    json_t *families = json_object();
-    size_t total = 0;
+    json_t *reasons = json_object();
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
-        char *key = skip_key(result);
-        if (is_skipped(result) && strcmp(key, why) == 0) {
+        if (is_skipped(result)) {
+            char *key = skip_key(result);
             char *family = dp_printf("%s/%s", dp_json_string(result, "backend", ""),
                                      dp_json_string(result, "family", ""));
-            json_object_set_new(families, family, json_integer(dp_json_int(families, family, 0) + 1));
+            if (!json_object_get(reasons, key)) {
+                json_object_set_new(reasons, key, json_object());
+            }
+            count_up(json_object_get(reasons, key), family);
+            free(key);
             free(family);
-            total++;
         }
-        free(key);
     }
+    return reasons;
+}
+
+/* One line per reason: how many, why, and of which families. */
+static void put_skip(const struct dp_sheet *sheet, const char *why, json_t *families, const char *label)
+{
     struct dp_text line = DP_TEXT(65536);
     const char *family;
     json_t *number;
+    json_int_t total = 0;
     json_object_foreach(families, family, number)
     {
         char *word = dp_printf("%s %lld", family, (long long)json_integer_value(number));
         dp_words_join(&line, ", ", word);
+        total += json_integer_value(number);
         free(word);
     }
-    char *text = dp_printf("%zu %s (%s)", total, why, line.data);
+    char *text = dp_printf("%lld %s (%s)", (long long)total, why, line.data);
     put_labelled(sheet, label, text);
     free(text);
     dp_text_free(&line);
-    json_decref(families);
 }
 
 static void put_skipped(const struct dp_sheet *sheet)
 {
-    const json_t *results = json_object_get(sheet->body, "results");
-    json_t *seen = json_object();
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
-        char *key = skip_key(result);
-        if (is_skipped(result) && !json_object_get(seen, key)) {
-            put_skip(sheet, key, json_object_size(seen) == 0 ? "skipped" : "");
-            json_object_set_new(seen, key, json_true());
-        }
-        free(key);
+    json_t *reasons = skips_by_reason(sheet), *families;
+    const char *why, *label = "skipped";
+    json_object_foreach(reasons, why, families)
+    {
+        put_skip(sheet, why, families, label);
+        label = "";
     }
-    json_decref(seen);
+    json_decref(reasons);
 }
 
 static void put_left_out(const struct dp_sheet *sheet)
