@@ -215,19 +215,20 @@ class Cases {
   }
 
   /* The case with its shared parts in place. */
-  entry(place) {
+  entry(place, id) {
     this.data ??= JSON.parse(document.getElementById("data").textContent);
-    const { shared, cases } = this.data;
+    const { shared, cases, before, after } = this.data;
     const entry = { ...cases[place] };
     entry.guarantee = shared[entry.guarantee];
     entry.remedy = shared[entry.remedy];
+    entry.command = `${before}${entry.word ?? id}${after}`;
     entry.axes = Object.fromEntries(Object.entries(entry.axes ?? {}).map(([name, which]) => [name, shared[which]]));
     return entry;
   }
 
   build(record, place) {
-    const entry = this.entry(place);
     const id = caseOf(record.row);
+    const entry = this.entry(place, id);
     const verdict = [record.facets.observed, record.facets.guarantee].filter(Boolean).join(" · ");
     return make("div", { class: "case", role: "group", "aria-label": id },
       make("p", { class: "lead" }, make("span", { class: "id" }, id), ` — ${verdict}`,

@@ -24,6 +24,7 @@
 
 #define DIGEST_SHOWN 12 /* digits: enough to tell digests apart, the report has them whole */
 #define DIGESTS_MOST 8  /* of one output */
+#define LETTERS_MOST 4096
 
 struct shared {
     json_t *list, *places; /* places: text of a part -> its place in list */
@@ -143,19 +144,17 @@ static json_t *outputs_of(const json_t *result)
 
 /* A letter for the bits of one setting and seed: the same letter at two settings is the same bits. Or: '!'
  * did not repeat there, '-' did not run, '.' repeats without a digest. */
-static void add_letter(struct dp_text *letters, const json_t *setting, json_t *seeds)
+static char letter_of(const json_t *setting, json_t *seeds)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *sha256 = dp_json_string(setting, "sha256", NULL);
     const char *seed = dp_json_string(setting, "seed", "");
     json_t *known = json_object_get(seeds, seed);
     if (!json_is_true(json_object_get(setting, "repeats"))) {
-        dp_text_put(letters, json_object_get(setting, "dropped") ? "-" : "!");
-        return;
+        return json_object_get(setting, "dropped") ? '-' : '!';
     }
     if (!sha256) {
-        dp_text_put(letters, ".");
-        return;
+        return '.';
     }
     if (!known) {
         known = json_object();
@@ -165,34 +164,32 @@ static void add_letter(struct dp_text *letters, const json_t *setting, json_t *s
         json_object_set_new(known, sha256, json_integer((json_int_t)json_object_size(known)));
     }
     const size_t place = (size_t)dp_json_int(known, sha256, 0);
-    dp_text_add(letters, place < sizeof(alphabet) - 1 ? &alphabet[place] : "*", 1);
+    return place < sizeof(alphabet) - 1 ? alphabet[place] : '*';
 }
 
+/* [[setting, its letters in the order of the seeds]...] */
 static json_t *settings_of(const json_t *axis)
 {
     const json_t *settings = json_object_get(axis, "settings");
-    json_t *rows = json_array(), *names = json_object(), *seeds = json_object();
-    for (size_t i = 0; i < json_array_size(settings); i++) {
-        json_object_set_new(names, dp_json_string(json_array_get(settings, i), "setting", ""), json_null());
-    }
-    const char *name;
-    json_t *nothing;
-    json_object_foreach(names, name, nothing)
-    {
-        struct dp_text letters = DP_TEXT(4096);
-        for (size_t i = 0; i < json_array_size(settings); i++) {
-            const json_t *setting = json_array_get(settings, i);
-            if (strcmp(dp_json_string(setting, "setting", ""), name) == 0) {
-                add_letter(&letters, setting, seeds);
-            }
+    const size_t count = json_array_size(settings);
+    struct dp_text *letters = dp_alloc(count, sizeof(letters[0])); /* of the rows, in their order */
+    json_t *rows = json_array(), *places = json_object(), *seeds = json_object();
+    for (size_t i = 0; i < count; i++) {
+        const json_t *setting = json_array_get(settings, i);
+        const char *name = dp_json_string(setting, "setting", "");
+        if (!json_object_get(places, name)) {
+            letters[json_array_size(rows)] = DP_TEXT(LETTERS_MOST);
+            json_object_set_new(places, name, json_integer((json_int_t)json_array_size(rows)));
+            json_array_append_new(rows, json_pack("[o]", shown_string(name)));
         }
-        json_t *row = json_array();
-        json_array_append_new(row, shown_string(name));
-        json_array_append_new(row, json_string(letters.data));
-        json_array_append_new(rows, row);
-        dp_text_free(&letters);
+        dp_text_add(&letters[dp_json_int(places, name, 0)], &(char){letter_of(setting, seeds)}, 1);
     }
-    json_decref(names);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_array_append_new(json_array_get(rows, i), json_string(letters[i].data));
+        dp_text_free(&letters[i]);
+    }
+    free(letters);
+    json_decref(places);
     json_decref(seeds);
     return rows;
 }
@@ -221,16 +218,14 @@ static json_t *axis_of(const char *state, const json_t *axis)
     return shown;
 }
 
-/* In the plan's order. */
-static json_t *axes_of(const struct dp_sheet *sheet, const json_t *result, const json_t *entry,
+static json_t *axes_of(const struct dp_html_cases *page, const json_t *result, const json_t *entry,
                        struct shared *shared)
 {
-    const json_t *planned = json_object_get(json_object_get(sheet->body, "plan"), "axes");
     const json_t *axes = json_object_get(entry, "axes");
     json_t *all = json_object_size(axes) ? json_object() : NULL;
-    for (size_t i = 0; all && i < json_array_size(planned); i++) {
-        const char *name = json_string_value(json_array_get(planned, i));
-        const json_t *axis = name ? json_object_get(axes, name) : NULL;
+    for (size_t i = 0; all && i < json_array_size(page->axes); i++) {
+        const char *name = json_string_value(json_array_get(page->axes, i));
+        const json_t *axis = json_object_get(axes, name);
         if (json_is_object(axis)) {
             char *key = dp_printable(name, strlen(name));
             json_object_set_new(all, key, share(shared, axis_of(dp_html_state(result, entry, name), axis)));
@@ -277,44 +272,53 @@ static void add_part(json_t *shown, const char *name, json_t *part)
     }
 }
 
-static json_t *case_of(const struct dp_sheet *sheet, const json_t *report, const json_t *result,
-                       struct shared *shared)
+/* The id as a word of a shell, where it is another one than the id itself. */
+static json_t *word_of(const char *id)
+{
+    char *word = dp_reproduce_case(id);
+    json_t *shown = strcmp(word, id) == 0 ? NULL : shown_string(word);
+    free(word);
+    return shown;
+}
+
+static json_t *case_of(const struct dp_html_cases *page, const json_t *result, struct shared *shared)
 {
     static const char *const of_result[] = {"chosen", "declared", "difference", "checked"};
     static const char *const of_entry[] = {
         "mismatch", "worst", "first_call_differs", "error_over_bound", "retests", "threads", "time", "error"};
     const char *id = dp_json_string(result, "case", "");
-    const json_t *entry = json_object_get(sheet->measured, id);
+    const json_t *entry = json_object_get(page->sheet.measured, id);
     const json_t *remedy = json_object_get(result, "remedy"),
                  *environment = json_object_get(result, "environment");
     const bool skipped = strcmp(dp_json_string(result, "observed", ""), "skipped") == 0;
-    char *note = skipped ? dp_strdup("") : dp_evidence_note(sheet, result);
+    char *note = skipped ? dp_strdup("") : dp_evidence_note(&page->sheet, result);
     json_t *shown = json_object();
     json_object_set_new(shown, "guarantee", share(shared, guarantee_of(result)));
     add_part(shown, "remedy", remedy ? share(shared, dp_html_clean(remedy)) : NULL);
     add_part(shown, "note", note[0] ? shown_string(note) : NULL);
     add_part(shown, "classes", classes_of(entry));
-    add_part(shown, "axes", axes_of(sheet, result, entry, shared));
+    add_part(shown, "axes", skipped ? NULL : axes_of(page, result, entry, shared));
     add_part(shown, "outputs", outputs_of(result));
     add_part(shown, "kernels", kernels_of(entry));
     add_part(shown, "environment", environment ? shown_owned(dp_variables_text(environment)) : NULL);
-    add_part(shown, "command", shown_owned(dp_reproduce(report, id)));
+    add_part(shown, "word", word_of(id));
     add_members(shown, result, of_result, sizeof(of_result) / sizeof(of_result[0]));
     add_members(shown, entry, of_entry, sizeof(of_entry) / sizeof(of_entry[0]));
     free(note);
     return shown;
 }
 
-json_t *dp_html_cases(const struct dp_sheet *sheet, const json_t *report)
+json_t *dp_html_data_of(const struct dp_html_cases *page)
 {
-    const json_t *results = json_object_get(sheet->body, "results");
     struct shared shared = {.list = json_array(), .places = json_object()};
     json_t *cases = json_array(), *data = json_object();
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        json_array_append_new(cases, case_of(sheet, report, json_array_get(results, i), &shared));
+    for (size_t i = 0; i < json_array_size(page->results); i++) {
+        json_array_append_new(cases, case_of(page, json_array_get(page->results, i), &shared));
     }
     json_object_set_new(data, "shared", shared.list);
     json_object_set_new(data, "cases", cases);
+    json_object_set_new(data, "before", shown_owned(dp_reproduce_before(page->report)));
+    json_object_set_new(data, "after", shown_owned(dp_reproduce_after(page->report)));
     json_decref(shared.places);
     return data;
 }

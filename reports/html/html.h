@@ -59,7 +59,13 @@ void dp_html_pair(struct dp_text *out, const char *name, const char *value); /* 
 const char *dp_html_state(const json_t *result, const json_t *entry, const char *axis);
 /* The section on libraries, devices, machine and variables of a report. */
 void dp_html_environment(struct dp_text *out, const json_t *environment);
-/* What the script shows of each case; the members are described there. Owned. */
-json_t *dp_html_cases(const struct dp_sheet *sheet, const json_t *report);
+/* The cases of a report, and what of it their parts need. */
+struct dp_html_cases {
+    struct dp_sheet sheet;
+    const json_t *report, *results;
+    json_t *axes; /* those of the plan that show something of some case */
+};
+/* What the script shows of each case. Owned. */
+json_t *dp_html_data_of(const struct dp_html_cases *page);
 
 #endif

@@ -17,11 +17,7 @@ static const struct {
                       {"error", "errors"},   {"untested", "untested"}, {"skipped", "skipped"}};
 #define OBSERVED_COUNT (sizeof(observed_words) / sizeof(observed_words[0]))
 
-struct report_page {
-    struct dp_sheet sheet;
-    const json_t *report, *results;
-    json_t *axes; /* those of the plan that show something of some case */
-};
+#define AXES_MOST 32 /* columns of the map */
 
 static const char *observed_of(const json_t *result)
 {
@@ -33,13 +29,13 @@ static const char *status_of(const json_t *result)
     return dp_json_string(json_object_get(result, "guarantee"), "status", "");
 }
 
-static size_t counted(const struct report_page *page, const char *word)
+static size_t counted(const struct dp_html_cases *page, const char *word)
 {
     const json_t *summary = json_object_get(page->sheet.body, "summary");
     return (size_t)dp_json_int(json_object_get(summary, "counts"), word, 0);
 }
 
-static const char *tone_of(const struct report_page *page)
+static const char *tone_of(const struct dp_html_cases *page)
 {
     const json_t *summary = json_object_get(page->sheet.body, "summary");
     const json_t *exit = json_object_get(page->sheet.measurements, "exit");
@@ -52,7 +48,7 @@ static const char *tone_of(const struct report_page *page)
 /* --- summary --- */
 
 /* How much of all is what; the tiles beside it say the same in numbers. */
-static void put_share(const struct report_page *page)
+static void put_share(const struct dp_html_cases *page)
 {
     struct dp_text *out = page->sheet.out;
     double total = 0.0, at = 0.0;
@@ -72,7 +68,7 @@ static void put_share(const struct report_page *page)
     dp_text_put(out, "</svg>\n");
 }
 
-static void put_tiles(const struct report_page *page)
+static void put_tiles(const struct dp_html_cases *page)
 {
     const json_t *summary = json_object_get(page->sheet.body, "summary");
     dp_text_put(page->sheet.out, "<ul class=\"tiles\">\n");
@@ -107,7 +103,7 @@ static void put_fact(const struct dp_sheet *sheet, const char *label, const char
     }
 }
 
-static void put_measured(const struct report_page *page)
+static void put_measured(const struct dp_html_cases *page)
 {
     const json_t *libraries = json_object_get(json_object_get(page->sheet.body, "environment"), "libraries");
     struct dp_text names = DP_TEXT(65536);
@@ -120,7 +116,7 @@ static void put_measured(const struct report_page *page)
     dp_text_free(&names);
 }
 
-static void put_summary(const struct report_page *page)
+static void put_summary(const struct dp_html_cases *page)
 {
     struct dp_text *out = page->sheet.out;
     const char *started = dp_json_string(page->sheet.measurements, "started", "");
@@ -193,7 +189,7 @@ static void put_cell(struct dp_text *out, const char *state)
 }
 
 /* What stands behind the two words, lines side by side. */
-static void put_why(const struct report_page *page, const json_t *result)
+static void put_why(const struct dp_html_cases *page, const json_t *result)
 {
     char *evidence = dp_evidence(&page->sheet, result);
     if (!evidence[0]) {
@@ -214,7 +210,7 @@ static const char *short_name(const char *id)
 }
 
 /* The axes along which the bits moved, as the words of one attribute. */
-static void put_moved(const struct report_page *page, const json_t *result, const json_t *entry)
+static void put_moved(const struct dp_html_cases *page, const json_t *result, const json_t *entry)
 {
     bool first = true;
     for (size_t i = 0; i < json_array_size(page->axes); i++) {
@@ -229,7 +225,7 @@ static void put_moved(const struct report_page *page, const json_t *result, cons
     dp_text_put(page->sheet.out, first ? "" : "\"");
 }
 
-static void put_row(const struct report_page *page, const json_t *result)
+static void put_row(const struct dp_html_cases *page, const json_t *result)
 {
     struct dp_text *out = page->sheet.out;
     const char *id = dp_json_string(result, "case", ""), *status = status_of(result);
@@ -267,7 +263,7 @@ static bool same_family(const json_t *a, const json_t *b)
            strcmp(dp_json_string(a, "family", ""), dp_json_string(b, "family", "")) == 0;
 }
 
-static size_t family_end(const struct report_page *page, size_t first)
+static size_t family_end(const struct dp_html_cases *page, size_t first)
 {
     size_t end = first;
     while (end < json_array_size(page->results) &&
@@ -278,7 +274,7 @@ static size_t family_end(const struct report_page *page, size_t first)
 }
 
 /* "25 repeat, 2 vary" of the results of one family. */
-static void put_family_counts(const struct report_page *page, size_t first, size_t end)
+static void put_family_counts(const struct dp_html_cases *page, size_t first, size_t end)
 {
     bool any = false;
     for (size_t word = 0; word < OBSERVED_COUNT; word++) {
@@ -294,7 +290,7 @@ static void put_family_counts(const struct report_page *page, size_t first, size
     }
 }
 
-static void put_family(const struct report_page *page, size_t first, size_t end)
+static void put_family(const struct dp_html_cases *page, size_t first, size_t end)
 {
     struct dp_text *out = page->sheet.out;
     const json_t *result = json_array_get(page->results, first);
@@ -332,7 +328,7 @@ static void put_legend(struct dp_text *out)
     dp_text_put(out, "<li>empty: not planned for this case</li>\n</ul>\n");
 }
 
-static void put_map_head(const struct report_page *page)
+static void put_map_head(const struct dp_html_cases *page)
 {
     struct dp_text *out = page->sheet.out;
     dp_text_put(out,
@@ -353,7 +349,7 @@ static void put_map_head(const struct report_page *page)
     dp_text_put(out, "<th scope=\"col\" class=\"why-head\">evidence</th></tr></thead>\n");
 }
 
-static void put_map(const struct report_page *page)
+static void put_map(const struct dp_html_cases *page)
 {
     static const struct dp_html_facet facets[] = {{"backend", "backend"},   {"family", "family"},
                                                   {"observed", "observed"}, {"guarantee", "guarantee"},
@@ -374,29 +370,29 @@ static void put_map(const struct report_page *page)
     dp_text_put(out, "</table>\n</div>\n</section>\n");
 }
 
-static bool shows_something(const struct report_page *page, const char *axis)
-{
-    for (size_t i = 0; i < json_array_size(page->results); i++) {
-        const json_t *result = json_array_get(page->results, i);
-        const json_t *entry = json_object_get(page->sheet.measured, dp_json_string(result, "case", ""));
-        if (strcmp(observed_of(result), "skipped") != 0 && dp_html_state(result, entry, axis)[0]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Owned. */
-static json_t *shown_axes(const struct report_page *page)
+/* The axes that show something of some case, in the plan's order. Owned. */
+static json_t *shown_axes(const struct dp_html_cases *page)
 {
     const json_t *planned = json_object_get(json_object_get(page->sheet.body, "plan"), "axes");
-    json_t *shown = json_array();
-    for (size_t i = 0; i < json_array_size(planned); i++) {
-        const char *axis = json_string_value(json_array_get(planned, i));
-        if (axis && shows_something(page, axis)) {
-            json_array_append_new(shown, json_string(axis));
+    json_t *seen = json_object(), *shown = json_array();
+    for (size_t i = 0; i < json_array_size(page->results); i++) {
+        const json_t *result = json_array_get(page->results, i);
+        const json_t *unmeasured = json_object_get(result, "not_measured");
+        const json_t *entry = json_object_get(page->sheet.measured, dp_json_string(result, "case", ""));
+        for (size_t k = 0; k < json_array_size(unmeasured); k++) {
+            json_object_set_new(seen, json_string_value(json_array_get(unmeasured, k)), json_true());
+        }
+        if (strcmp(observed_of(result), "skipped") != 0) {
+            json_object_update(seen, json_object_get(entry, "axes"));
         }
     }
+    for (size_t i = 0; i < json_array_size(planned) && json_array_size(shown) < AXES_MOST; i++) {
+        json_t *axis = json_array_get(planned, i);
+        if (json_is_string(axis) && json_object_get(seen, json_string_value(axis))) {
+            json_array_append(shown, axis);
+        }
+    }
+    json_decref(seen);
     return shown;
 }
 
@@ -404,7 +400,7 @@ void dp_render_html_report(const json_t *report, const struct dp_render_options 
 {
     const json_t *body = json_object_get(report, "body"),
                  *measurements = json_object_get(report, "measurements");
-    struct report_page page = {
+    struct dp_html_cases page = {
         .sheet = {.out = out,
                   .body = body,
                   .measurements = measurements,
@@ -422,7 +418,7 @@ void dp_render_html_report(const json_t *report, const struct dp_render_options 
     put_summary(&page);
     put_map(&page);
     dp_html_environment(out, json_object_get(body, "environment"));
-    json_t *data = dp_html_cases(&page.sheet, report);
+    json_t *data = dp_html_data_of(&page);
     dp_html_data(out, data);
     dp_html_close(out, dp_json_string(report, "digest", ""));
     json_decref(data);

@@ -47,6 +47,10 @@ def main():
         took = time.perf_counter() - start
         print(f"html: 1000 measured cases weigh {page.stat().st_size / 1e6:.2f} MB, target <= 2 MB; "
               f"made in {took:.2f} s, most of it reading {document.stat().st_size / 1e6:.1f} MB")
+        document.write_text(json.dumps(pages.many(reports / "measured" / "cpu-debian12-quick.json", 10_000)))
+        start = time.perf_counter()
+        size = len(subprocess.run([render, "report", "html", document], capture_output=True, check=True).stdout)
+        print(f"html: 10000 cases weigh {size / 1e6:.1f} MB, made in {time.perf_counter() - start:.1f} s; no target")
         if not browser.program():
             print("html: no Chromium here, not opened")
             return

@@ -13,6 +13,7 @@ import html.parser
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -202,8 +203,11 @@ class Page(Pages):
         text = render("report", document, self.folder)
         data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
         self.assertNotRegex(data, "[<>&\u2028]")
-        shown = json.dumps(json.loads(data), ensure_ascii=False)
-        self.assertIn("<script>window.__pwned=1</script>", shown)
+        shown = json.loads(data)
+        self.assertIn("<script>window.__pwned=1</script>", json.dumps(shown, ensure_ascii=False))
+        id = document["body"]["results"][0]["case"].replace("\u2028", "?").replace("\u202e", "?")
+        words = shlex.split(shown["before"] + shown["cases"][0]["word"] + shown["after"])
+        self.assertEqual(words[words.index("run") + 1], id)
 
     def test_commands(self):
         report, page = CORPUS / "good-findings.json", self.folder / "page.html"
@@ -315,6 +319,22 @@ class InChromium(Pages):
         self.browser.key("Enter", 13)
         self.assertLess(self.shown(), before)
         self.no_harm()
+
+    def test_roles_and_names(self):
+        """What a screen reader is told."""
+        for kind, document in DOCUMENTS.items():
+            self.open(kind, document, "#case=cpu/atomics/append-counter")
+            told = collections.defaultdict(list)
+            for node in self.browser.call("Accessibility.getFullAXTree")["nodes"]:
+                if not node["ignored"]:
+                    told[node["role"]["value"]].append(node.get("name", {}).get("value", ""))
+            for role in ("button", "link", "combobox", "searchbox", "region", "heading", "columnheader", "rowheader"):
+                self.assertTrue(told[role], f"{kind}: no {role}")
+                self.assertTrue(all(told[role]), f"{kind}: a {role} without a name")
+            self.assertTrue(told["table"] and told["status"] and told["main"])
+            if kind == "report":
+                self.assertIn("moved", told["cell"] + told["gridcell"])
+                self.assertIn("not measured", told["cell"] + told["gridcell"])
 
     def test_without_script(self):
         self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
