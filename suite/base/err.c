@@ -2,6 +2,7 @@
  *
  * Errors: one line of text and the exit code it asks for.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,16 @@ static void store(struct dp_err *err, const char *text)
     char *clean = dp_printable(text, strlen(text));
     snprintf(err->text, sizeof(err->text), "%s", clean);
     free(clean);
+}
+
+const char *dp_reason(int number)
+{
+    static _Thread_local char text[120];
+    snprintf(text, sizeof(text), "%s", strerror(number));
+    if (text[0] && !isupper((unsigned char)text[1])) { /* an abbreviation keeps its capitals */
+        text[0] = (char)tolower((unsigned char)text[0]);
+    }
+    return text;
 }
 
 int dp_err_set(struct dp_err *err, int code, const char *format, ...)

@@ -41,6 +41,10 @@ struct dp_err {
  * Control characters in the formatted text are replaced by '?': messages quote hostile input. */
 int dp_err_set(struct dp_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* What the system says of an errno, as it stands in a message: "no such file or directory". Valid until the
+ * next call in this thread. */
+const char *dp_reason(int number);
+
 /* Puts "prefix: " before the text of an error that is passed upwards. Returns -1. */
 int dp_err_prefix(struct dp_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -33,7 +33,7 @@ static int write_all(int fd, const char *bytes, size_t length)
 
 static int fail(struct dp_err *err, const char *path)
 {
-    return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': %s", path, strerror(errno));
+    return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write '%.200s': %s", path, dp_reason(errno));
 }
 
 static int close_keeping_errno(int fd, int rc)

@@ -168,6 +168,18 @@ static void split_axes(const struct dp_strings *given, struct dp_strings *ret, c
     }
 }
 
+static int unknown_backend(const char *name, struct dp_err *err)
+{
+    struct dp_text known = DP_TEXT(200);
+    for (size_t i = 0; dp_backends[i]; i++) {
+        dp_text_printf(&known, "%s%s", i ? ", " : "", dp_backends[i]);
+    }
+    dp_err_set(err, DP_EXIT_USAGE, "option '--require': unknown backend '%.80s', there are %s", name,
+               known.data);
+    dp_text_free(&known);
+    return -1;
+}
+
 static int check_backends(const struct dp_strings *names, struct dp_err *err)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -176,9 +188,7 @@ static int check_backends(const struct dp_strings *names, struct dp_err *err)
             k++;
         }
         if (!dp_backends[k]) {
-            return dp_err_set(err, DP_EXIT_USAGE,
-                              "unknown backend '%s' after '--require', one of cpu cuda mpi python",
-                              names->items[i]);
+            return unknown_backend(names->items[i], err);
         }
     }
     return 0;
@@ -354,16 +364,6 @@ static int use_stack(struct run *run, struct dp_err *err)
     return 0;
 }
 
-/* A plan that cannot be made is the log's fault where the options are the log's. */
-static int refuse_log(const struct run_options *o, struct dp_err *err)
-{
-    if (o->resume) {
-        dp_err_prefix(err, "run log '%.200s', line 1", o->resume);
-        err->code = DP_EXIT_DATA;
-    }
-    return -1;
-}
-
 static int make_plan(struct run *run, struct dp_err *err)
 {
     struct run_options *o = &run->options;
@@ -373,11 +373,9 @@ static int make_plan(struct run *run, struct dp_err *err)
     }
     if (o->resume) {
         run->resumed = dp_runlog_options(o->resume, expected, err);
-        if (!run->resumed || output_of_log(o, err) != 0) {
+        if (!run->resumed || dp_plan_options_from_json(run->resumed, &o->plan, err) != 0 ||
+            output_of_log(o, err) != 0) {
             return -1;
-        }
-        if (dp_plan_options_from_json(run->resumed, &o->plan, err) != 0) {
-            return refuse_log(o, err);
         }
         char sha256[65];
         dp_catalogue_sha256(&run->catalogue, sha256);
@@ -389,7 +387,7 @@ static int make_plan(struct run *run, struct dp_err *err)
     if (use_stack(run, err) != 0) {
         return -1;
     }
-    return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err) == 0 ? 0 : refuse_log(o, err);
+    return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err);
 }
 
 static int open_log(struct run *run, struct dp_err *err)
@@ -575,8 +573,8 @@ static int print_report(const struct run *run, struct dp_err *err)
         const bool good = puts(sentence) >= 0 && fflush(stdout) == 0;
         free(sentence);
         return good ? 0
-                    : dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write to standard output: %s",
-                                 strerror(errno));
+                    : dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write 'standard output': %s",
+                                 dp_reason(errno));
     }
     const struct dp_delivery delivery = {.format = o->json ? "json" : "text",
                                          .output = "-",

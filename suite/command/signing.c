@@ -47,12 +47,12 @@ static int read_secret(const char *path, const char *what, struct secret *ret, s
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ret->length = 0;
     if (fd < 0 || fstat(fd, &status) != 0) {
-        dp_err_set(err, DP_EXIT_DATA, "cannot open %s '%.200s': %s", what, path, strerror(errno));
+        dp_err_set(err, DP_EXIT_DATA, "cannot open %s '%.200s': %s", what, path, dp_reason(errno));
     } else if (status.st_mode & (S_IRWXG | S_IRWXO)) {
         dp_err_set(err, DP_EXIT_DATA,
                    "cannot use %s '%.200s': others may read it, 'chmod 600' keeps it yours", what, path);
     } else if (read_bytes(fd, ret) != 0) {
-        dp_err_set(err, DP_EXIT_DATA, "cannot read %s '%.200s': %s", what, path, strerror(errno));
+        dp_err_set(err, DP_EXIT_DATA, "cannot read %s '%.200s': %s", what, path, dp_reason(errno));
     } else {
         close(fd);
         ret->bytes[ret->length] = '\0';

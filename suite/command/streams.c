@@ -35,6 +35,6 @@ int dp_streams_close(int code)
     if (code != DP_EXIT_OK && code != DP_EXIT_FINDINGS && code != DP_EXIT_NOTHING_RAN) {
         return code;
     }
-    fprintf(stderr, "detprobe: cannot write to standard output: %s\n", strerror(reason));
+    fprintf(stderr, "detprobe: cannot write 'standard output': %s\n", dp_reason(reason));
     return DP_EXIT_NO_VERDICT;
 }

@@ -48,7 +48,7 @@ static int list_folder(const char *folder, char ***ret_names, size_t *ret_count,
     DIR *stream = opendir(folder);
     if (!stream) {
         return dp_err_set(err, DP_EXIT_DATA, "cannot open probe folder '%.300s': %s", folder,
-                          strerror(errno));
+                          dp_reason(errno));
     }
     char **names = NULL;
     size_t count = 0;
@@ -320,7 +320,7 @@ static json_t *load_plain(const char *path, struct dp_err *err)
 static int load_file(struct loader *loader, const char *folder, const char *name, bool builtin)
 {
     if (loader->file_count++ == FILE_COUNT_MAX) {
-        return dp_err_set(loader->err, DP_EXIT_DATA, "more than %d catalogue files", FILE_COUNT_MAX);
+        return dp_err_set(loader->err, DP_EXIT_DATA, "too many catalogue files, at most %d", FILE_COUNT_MAX);
     }
     char *path = dp_printf("%s/%s", folder, name);
     json_t *file = load_plain(path, loader->err);
@@ -402,7 +402,7 @@ static int load_third_party(struct loader *loader, const char *probe_path)
         rc = real ? check_folder_name(real, loader->err)
                   : dp_err_set(loader->err, DP_EXIT_DATA,
                                "cannot open probe folder '%.300s' of DETPROBE_PROBE_PATH: %s", folder,
-                               strerror(errno));
+                               dp_reason(errno));
         if (rc == 0) {
             rc = load_folder(loader, real, /* builtin= */ false);
         }
@@ -489,7 +489,7 @@ char *dp_catalogue_builtin_folder(struct dp_err *err)
     const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length < 0) {
         dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot find the probe programs: '/proc/self/exe': %s",
-                   strerror(errno));
+                   dp_reason(errno));
         return NULL;
     }
     self[length] = '\0';

@@ -209,7 +209,7 @@ int dp_process_start(const struct dp_program *program, const char *device, const
     if (pid < 0) {
         const char *what = program->interpreter ? program->interpreter : program->path;
         ret->no_interpreter = program->interpreter && reason == ENOENT;
-        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot start '%s': %s", what, strerror(reason));
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot start '%s': %s", what, dp_reason(reason));
     }
     return 0;
 }

@@ -23,7 +23,7 @@ struct dp_runlog *dp_runlog_open(const char *path, bool create, struct dp_err *e
     /* Non-blocking, so that a FIFO without a reader is an error and not a wait. */
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | (create ? O_CREAT : 0), 0666);
     if (fd < 0) {
-        dp_err_set(err, code, "cannot open run log '%s': %s", path, strerror(errno));
+        dp_err_set(err, code, "cannot open run log '%s': %s", path, dp_reason(errno));
         return NULL;
     }
     struct dp_runlog *log = dp_alloc(1, sizeof(*log));
@@ -36,7 +36,7 @@ struct dp_runlog *dp_runlog_open(const char *path, bool create, struct dp_err *e
     } else if (log->regular && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': another run writes it", path);
     } else if (create && log->regular && ftruncate(fd, 0)) {
-        dp_err_set(err, code, "cannot write run log '%s': %s", path, strerror(errno));
+        dp_err_set(err, code, "cannot write run log '%s': %s", path, dp_reason(errno));
     } else {
         return log;
     }
@@ -95,7 +95,7 @@ struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan,
                           dp_plan_options_to_json(&plan->options), "catalogue_sha256", sha256, "version",
                           DP_VERSION, "environment", dp_runlog_environment()));
     if (log->error) {
-        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, strerror(log->error));
+        dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, dp_reason(log->error));
         dp_runlog_discard(log);
         return NULL;
     }
@@ -126,7 +126,7 @@ int dp_runlog_close(struct dp_runlog *log, struct dp_err *err)
     }
     int error = log->error;
     int rc = error ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", log->path,
-                                strerror(error))
+                                dp_reason(error))
                    : 0;
     dp_runlog_discard(log);
     return rc;

@@ -55,7 +55,7 @@ static int reader_next(struct reader *reader, char **ret_line, size_t *ret_lengt
         }
         ssize_t got = dp_lines_fill(&reader->lines, reader->log->fd);
         if (got < 0) {
-            return malformed(reader, err, strerror(errno));
+            return malformed(reader, err, dp_reason(errno));
         }
         if (got == 0) {
             return 0;
@@ -286,7 +286,7 @@ struct dp_runlog *dp_runlog_resume(const char *path, const struct dp_plan *plan,
     int rc = read_all(&reader, plan, answers, err);
     dp_lines_free(&reader.lines);
     if (rc == 0 && ftruncate(log->fd, log->good)) {
-        rc = dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, strerror(errno));
+        rc = dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, dp_reason(errno));
     }
     if (rc) {
         clear(answers);

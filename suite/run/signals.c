@@ -23,7 +23,7 @@ int dp_signals_open(struct dp_signals *ret, bool stops, struct dp_err *err)
     }
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) {
-        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot watch signals: %s", strerror(errno));
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot watch signals: %s", dp_reason(errno));
     }
     ret->fd = fd;
     sigprocmask(SIG_BLOCK, &set, &ret->old_mask);

@@ -172,7 +172,7 @@ static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *er
     if (!root || stat(root, &status) != 0) {
         const int reason = errno;
         free(root);
-        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, strerror(reason));
+        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, dp_reason(reason));
     }
     ret->root = root;
     if (!S_ISDIR(status.st_mode)) {
@@ -181,7 +181,7 @@ static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *er
                           text);
     }
     if (access(root, R_OK | X_OK) != 0) {
-        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, strerror(errno));
+        return dp_err_set(err, DP_EXIT_DATA, "cannot open stack '%.300s': %s", text, dp_reason(errno));
     }
     if (dp_stack_check_path(root, err) != 0) {
         return -1;

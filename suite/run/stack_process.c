@@ -18,7 +18,7 @@ static int process_error(int64_t pid, const char *what, int reason, struct dp_er
     return reason == ENOENT || reason == ESRCH
                ? dp_err_set(err, DP_EXIT_DATA, "no process %lld", (long long)pid)
                : dp_err_set(err, DP_EXIT_DATA, "cannot read '/proc/%lld/%s': %s, run as the process's owner",
-                            (long long)pid, what, strerror(reason));
+                            (long long)pid, what, dp_reason(reason));
 }
 
 /* The target of a link in /proc/N. Owned, or NULL with *err. */

@@ -27,6 +27,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static void test_reason(void **state)
+{
+    assert_string_equal(dp_reason(ENOENT), "no such file or directory");
+    assert_string_equal(dp_reason(EACCES), "permission denied");
+    assert_string_equal(dp_reason(EBADMSG), "bad message");
+    assert_string_equal(dp_reason(EDOTDOT), "RFS specific error"); /* no capital that belongs there is lost */
+}
+
 static void test_err(void **state)
 {
     struct dp_err err = {0};
@@ -277,7 +285,7 @@ static void test_json_load(void **state)
     free(path);
     assert_null(dp_json_load("/nonexistent/x.json", 100, &err));
     assert_int_equal(err.code, DP_EXIT_DATA);
-    assert_string_equal(err.text, "cannot open '/nonexistent/x.json': No such file or directory");
+    assert_string_equal(err.text, "cannot open '/nonexistent/x.json': no such file or directory");
     assert_null(dp_json_load(scratch(), 100, &err)); /* a folder */
     assert_null(dp_json_load("/dev/zero", 100, &err));
     assert_non_null(strstr(err.text, "larger than"));
@@ -408,9 +416,9 @@ static void test_file_write_fails_clearly(void **state)
     struct dp_err err;
     assert_int_equal(dp_file_write("/nonexistent/x", "x", 1, &err), -1);
     assert_int_equal(err.code, DP_EXIT_NO_VERDICT);
-    assert_string_equal(err.text, "cannot write '/nonexistent/x': No such file or directory");
+    assert_string_equal(err.text, "cannot write '/nonexistent/x': no such file or directory");
     assert_int_equal(dp_file_write("/dev/full", "x", 1, &err), -1); /* a device: in place */
-    assert_non_null(strstr(err.text, "No space left"));
+    assert_non_null(strstr(err.text, "no space left"));
     assert_int_equal(dp_file_write("/dev/null", "x", 1, &err), 0);
     struct stat status;
     assert_int_equal(stat("/dev/null", &status), 0);
@@ -529,6 +537,7 @@ static void test_host_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reason),
         cmocka_unit_test(test_err),
         cmocka_unit_test(test_text_has_a_ceiling),
         cmocka_unit_test(test_glob),

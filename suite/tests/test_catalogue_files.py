@@ -252,7 +252,7 @@ class List(unittest.TestCase):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([DETPROBE, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("cannot write 'standard output'", done.stderr)
+        self.assertEqual(done.stderr, "detprobe: cannot write 'standard output': no space left on device\n")
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ class BadInput(Case):
             ("run", "--all", "fake/good/repeats"): ("'--all'",),
             ("run", "--dry-run", "--json"): ("'--dry-run'",),
             ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
-            ("run", "--require", "gpu"): ("'gpu'", "cuda"),
+            ("run", "--require", "gpu"): ("option '--require': unknown backend 'gpu'", "cuda"),
             ("run", "-o"): ("'-o'",),
             ("runn",): ("'runn'", "run"),
             ("list", "--jsn"): ("'--jsn'", "--json"),

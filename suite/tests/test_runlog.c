@@ -369,9 +369,9 @@ static void cannot_open(void **state)
         const char *path;
         const char *create, *resume; /* the errors; NULL: none */
     } table[] = {
-        {"/nowhere/x.jsonl", "No such file or directory", "No such file or directory"},
+        {"/nowhere/x.jsonl", "no such file or directory", "no such file or directory"},
         {"/tmp", "directory", "directory"},
-        {"/dev/full", "No space left on device", "not a regular file"},
+        {"/dev/full", "no space left on device", "not a regular file"},
         {"/dev/null", NULL, "not a regular file"},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

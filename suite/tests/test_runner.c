@@ -222,7 +222,7 @@ static void starts(void **state)
         {"missing", "skip", "library_missing", "libfake.so.1: cannot open shared object file"},
         {"protocol-2", "error", "protocol", "speaks protocol 2, this suite speaks protocol 1"},
         {"silent", "error", "gone", "did not say hello within 1 s"},
-        {"unstartable", "error", "spawn", "unstartable': No such file or directory"},
+        {"unstartable", "error", "spawn", "unstartable': no such file or directory"},
         {"refuses", "skip", "no_device", "refuses: there is no fake device"},
         {"one-each", "observation", "", ""}, /* each process answers once, exits with 3, and costs nothing */
         {"repeat-only", "observation", "", ""},

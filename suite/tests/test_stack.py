@@ -331,13 +331,13 @@ class Processes(Case):
 
     @unittest.skipUnless(os.geteuid() == 0, "another user's process needs another user")
     def test_process_of_somebody_else(self):
-        self.refused(f"pid:{os.getpid()}", 65, "Permission denied", "owner", user=65534)
+        self.refused(f"pid:{os.getpid()}", 65, "permission denied", "owner", user=65534)
 
 
 class BadInput(Case):
     def test_folders(self):
         self.refused("", 64, "'--stack'")
-        self.refused(self.folder / "absent", 65, "absent': No such file or directory")
+        self.refused(self.folder / "absent", 65, "absent': no such file or directory")
         self.refused(self.file.parent / "probes" / "tells.py", 65, "tells.py' is not a folder")
         empty = self.folder / "empty"
         empty.mkdir()
@@ -352,7 +352,7 @@ class BadInput(Case):
         stack = self.make("lib/libcublas.so.13")
         self.folder.chmod(0o755)
         stack.chmod(0o700)
-        self.refused(stack, 65, "Permission denied", user=65534)
+        self.refused(stack, 65, "permission denied", user=65534)
 
     def test_library_named_beside_a_stack(self):
         stack = self.make("lib/libcublas.so.13")
