@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "suite/base/json.h"
+#include "suite/base/json_plain.h"
 #include "suite/base/text.h"
 
 enum { DEPTH_MAX = 200 }; /* of a value with canonical bytes; ours are a dozen deep */
@@ -22,7 +23,11 @@ json_t *dp_json_parse(const char *text, size_t length, const char *name, struct 
         return NULL;
     }
     json_error_t why;
-    json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    json_t *value = dp_json_parse_plain(text, length);
+    if (value) {
+        return value;
+    }
+    value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
     if (!value) {
         dp_err_set(err, DP_EXIT_DATA, "cannot read '%.200s': line %d, column %d: %s", name, why.line,
                    why.column, why.text);
