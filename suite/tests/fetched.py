@@ -100,11 +100,10 @@ def promtool(folder):
         return pathlib.Path(shutil.which("promtool"))
 
     def make(scratch):
-        if not shutil.which("apt-get") or not quietly("apt-get", "download", "-q", "prometheus", cwd=scratch):
-            return None
-        packages = list(scratch.glob("prometheus_*.deb"))
-        if not packages or not quietly("dpkg-deb", "-x", packages[0], scratch / "x", cwd=scratch):
-            return None
-        return scratch / "x" / "usr" / "bin" / "promtool"
+        for package in ("promtool", "prometheus"):  # a package of its own since Debian 13
+            if (quietly("apt-get", "download", "-q", package, cwd=scratch) and
+                    quietly("dpkg-deb", "-x", next(scratch.glob(f"{package}_*.deb")), ".", cwd=scratch)):
+                return scratch / "usr" / "bin" / "promtool"
+        return None
 
     return kept(folder, "promtool", make)
