@@ -57,6 +57,11 @@ exit "$(cat "$HERE/code")"
 """
 
 
+def digested(report):
+    body = json.dumps(report["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return {**report, "digest": hashlib.sha256(body.encode()).hexdigest()}
+
+
 def block_after(text, line):
     """The indented lines below one, as YAML's '|' and Groovy's quotes have them."""
     start = re.search(rf"(?m)^( *){line}\n((?:\1 +\S.*\n|\n)+)", text)
@@ -126,19 +131,19 @@ class Commands(unittest.TestCase):
         results = self.work / "determinism"
         json.loads((results / "report.json").read_text())
         self.assertIn("<html", (results / "report.html").read_text()[:1000])
-        return {file: ElementTree.parse(results / file).getroot() for file in ("run.xml", "gate.xml")}
+        return ElementTree.parse(results / "junit.xml").getroot()
 
     def test_a_report_that_passes(self):
         self.record(CORPUS / "good-clean.json")
         for name, done in self.each(0):
-            for root in self.assert_results(name).values():
-                self.assertEqual((root.get("failures"), root.get("errors")), ("0", "0"))
+            root = self.assert_results(name)
+            self.assertEqual((root.get("failures"), root.get("errors")), ("0", "0"))
             self.assertNotIn("::error", done.stdout)
 
     def test_a_report_that_fails(self):
         self.record(CORPUS / "good-findings.json")
         for name, done in self.each(1):
-            self.assertGreater(int(self.assert_results(name)["gate.xml"].get("failures")), 0)
+            self.assertGreater(int(self.assert_results(name).get("failures")), 0)
             if name == "github":
                 self.assertIn("\n::error title=", done.stdout)
                 summary = self.summary.read_text()
@@ -151,8 +156,8 @@ class Commands(unittest.TestCase):
         self.record(CORPUS / "good-clean.json", code=2)
         for _ in self.each(2, DETERMINISM_REQUIRE="cuda"):
             self.assertTrue((self.work / "determinism" / "report.json").exists())
-            self.assertTrue((self.work / "determinism" / "run.xml").exists())
-            self.assertFalse((self.work / "determinism" / "gate.xml").exists())
+            root = ElementTree.parse(self.work / "determinism" / "junit.xml").getroot()
+            self.assertEqual(root.get("name"), "detprobe run", "nothing was decided")
 
     def test_baseline_and_policy(self):
         policy, same, other = (self.work / f"a {name}.json" for name in ("policy", "baseline", "different baseline"))
@@ -162,14 +167,37 @@ class Commands(unittest.TestCase):
         for row in report["body"]["results"]:
             for output in row["outputs"]:
                 output["sha256"] = "0" * 64
-        body = json.dumps(report["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        other.write_text(json.dumps({**report, "digest": hashlib.sha256(body.encode()).hexdigest()}))
+        other.write_text(json.dumps(digested(report)))
         self.record(CORPUS / "good-clean.json")
         for code, variables in ((0, {"POLICY": policy.name, "BASELINE": same.name}), (0, {"BASELINE": other.name}),
                                 (1, {"POLICY": policy.name, "BASELINE": other.name}), (64, {"POLICY": policy.name}),
                                 (65, {"BASELINE": "missing.json"})):
             for _ in self.each(code, **{f"DETERMINISM_{name}": value for name, value in variables.items()}):
                 pass
+
+    def test_what_is_allowed_is_shown_as_passed(self):
+        """A service that counts failures in JUnit says what the exit code says."""
+        policy = self.work / "policy.json"
+        entries = [{"case": case, "reason": "a test", "expires": "2999-12-31"} for case in ("cpu/*", "python/*")]
+        policy.write_text(json.dumps({"allow": entries, "fail": ["varies"]}))
+        report = json.loads((CORPUS / "good-findings.json").read_text())
+        keep = [row for row in report["body"]["results"] if row["observed"] == "varies" and
+                row["guarantee"]["status"] != "broken"]
+        report["body"]["results"] = keep
+        names = [row["case"] for row in keep]
+        counts = {word: 0 for word in report["body"]["summary"]["counts"]} | {"varies": len(keep)}
+        statuses = [row["guarantee"]["status"] for row in keep]
+        report["body"]["summary"] = {
+            "counts": counts, "nondeterministic": names, "wrong": [], "broken": [],
+            "guarantees": {word: statuses.count(word) for word in ("none", "allows", "kept", "broken")}}
+        report["measurements"]["cases"] = [row for row in report["measurements"]["cases"] if row["case"] in names]
+        file = self.folder / "varies.json"
+        file.write_text(json.dumps(digested(report)))
+        self.record(file)
+        for name, _ in self.each(0, DETERMINISM_POLICY=policy.name):
+            root = self.assert_results(name)
+            self.assertEqual((root.get("name"), root.get("failures")), ("detprobe gate", "0"))
+            self.assertGreater(int(root.get("tests")), 1)
 
     def test_arguments(self):
         """Selectors are words and no patterns of file names; what is not set is left out."""
@@ -205,7 +233,7 @@ class Commands(unittest.TestCase):
         for name, _ in self.each(1, **real, DETERMINISM_SELECT="fake/good/repeats fake/varies/always-promised"):
             self.assert_results(name)
         for _ in self.each(2, **real, DETERMINISM_SELECT="fake/good/repeats", DETERMINISM_REQUIRE="cuda"):
-            self.assertTrue((self.work / "determinism" / "run.xml").exists())
+            self.assertTrue((self.work / "determinism" / "junit.xml").exists())
         for _ in self.each(64, **real, DETERMINISM_SELECT="fake/good/repeat"):
             pass
 
@@ -231,8 +259,8 @@ class Files(unittest.TestCase):
                                  r"\s+path: determinism\n")
         self.assertIn("summary:$GITHUB_STEP_SUMMARY", github)
         self.assertRegex(gitlab, r"when: always\n")
-        self.assertRegex(gitlab, r"junit: determinism/\*\.xml")
-        self.assertRegex(jenkins, r"always \{\n\s+junit 'determinism/\*\.xml'\n\s+archiveArtifacts artifacts: "
+        self.assertRegex(gitlab, r"junit: determinism/junit\.xml")
+        self.assertRegex(jenkins, r"always \{\n\s+junit 'determinism/junit\.xml'\n\s+archiveArtifacts artifacts: "
                                   r"'determinism/\*\*'")
 
     def test_inputs_are_used(self):
