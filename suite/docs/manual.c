@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite/docs/markdown.h"
+#include "suite/docs/members.h"
 #include "suite/docs/roff.h"
 #include "suite/docs/surroundings.h"
 
@@ -242,12 +243,11 @@ static void put_commands(struct dp_text *out)
     }
 }
 
-/* Sections of README.md, under a heading of the manual each. */
-static int put_readme(const struct dp_manual *manual, const char *heading, const char *title,
-                      struct dp_text *out, struct dp_err *err)
+static int put_readme(const struct dp_manual *manual, const char *title, struct dp_text *out,
+                      struct dp_err *err)
 {
-    dp_roff_section(out, heading);
-    return dp_markdown_section(manual->readme, title, /* shallow= */ true, out, err);
+    const int rc = dp_markdown_section(manual->readme, title, /* shallow= */ true, out, err);
+    return rc == 0 ? 0 : dp_err_prefix(err, "README.md");
 }
 
 int dp_manual_program(const struct dp_manual *manual, struct dp_text *out, struct dp_err *err)
@@ -260,11 +260,12 @@ int dp_manual_program(const struct dp_manual *manual, struct dp_text *out, struc
     put_usage(out, "detprobe help [COMMAND]");
     dp_roff_end(out);
     dp_roff_section(out, "DESCRIPTION");
-    if (dp_markdown_section(manual->readme, "detprobe", /* shallow= */ true, out, err) != 0) {
+    if (put_readme(manual, "detprobe", out, err) != 0) {
         return -1;
     }
     put_commands(out);
-    if (put_readme(manual, "WORDS", "What is observed, what is guaranteed", out, err) != 0) {
+    dp_roff_section(out, "WORDS");
+    if (put_readme(manual, "What is observed, what is guaranteed", out, err) != 0) {
         return -1;
     }
     put_options(NULL, out);
@@ -280,25 +281,31 @@ int dp_manual_program(const struct dp_manual *manual, struct dp_text *out, struc
     return 0;
 }
 
-/* What README.md says of one command beside its options. */
+/* What belongs to one command beside its options: a section of README.md, or the members of a file. */
 static const struct {
-    const char *command, *heading, *title;
+    const char *command, *heading, *title, *schema;
 } sections[] = {
-    {"run", "AXES", "What is varied"},
-    {"run", "LIBRARIES", "Which library is measured"},
-    {"doctor", "LIBRARIES", "Which library is measured"},
+    {"run", "AXES", "What is varied", NULL},
+    {"run", "LIBRARIES", "Which library is measured", NULL},
+    {"doctor", "LIBRARIES", "Which library is measured", NULL},
+    {"show", "FORMATS", "In CI", NULL},
+    {"gate", "POLICY", NULL, "policy"},
+    {"sign", "SIGNED REPORTS", "Signed reports", NULL},
+    {"verify", "SIGNED REPORTS", "Signed reports", NULL},
 };
 
 static int put_sections(const struct dp_manual *manual, const char *command, struct dp_text *out,
                         struct dp_err *err)
 {
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (strcmp(sections[i].command, command) == 0 &&
-            put_readme(manual, sections[i].heading, sections[i].title, out, err) != 0) {
-            return -1;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof(sections) / sizeof(sections[0]); i++) {
+        if (strcmp(sections[i].command, command) == 0) {
+            dp_roff_section(out, sections[i].heading);
+            rc = sections[i].schema ? dp_members_put(sections[i].schema, out, err)
+                                    : put_readme(manual, sections[i].title, out, err);
         }
     }
-    return 0;
+    return rc;
 }
 
 int dp_manual_command(const struct dp_manual *manual, const struct dp_command *command, struct dp_text *out,

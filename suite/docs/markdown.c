@@ -280,7 +280,8 @@ int dp_markdown_section(const char *page, const char *heading, bool shallow, str
 {
     const char *start = find_heading(page, heading);
     if (!start) {
-        return dp_err_set(err, DP_EXIT_DATA, "no heading '%s'", heading);
+        return dp_err_set(err, DP_EXIT_DATA, "no heading '%s', which suite/docs puts into the manual",
+                          heading);
     }
     const size_t level = heading_level(start);
     struct lines lines = {next_line(start)};

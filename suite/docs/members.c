@@ -227,6 +227,9 @@ int dp_members_put(const char *name, struct dp_text *out, struct dp_err *err)
         return text ? -1 : dp_err_set(err, DP_EXIT_DATA, "no schema '%s' is built in", name);
     }
     struct walk walk = {.root = root, .out = out};
+    dp_roff_paragraph(out);
+    dp_roff_put(out, DP_ROFF_PLAIN, dp_json_string(root, "description", ""));
+    dp_roff_end(out);
     put_object(&walk, "", root);
     for (size_t i = 0; i < walk.count; i++) {
         dp_roff_subsection(out, walk.objects[i].path);

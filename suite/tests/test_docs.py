@@ -115,6 +115,12 @@ class Pages(unittest.TestCase):
             with self.subTest(page.name):
                 self.assertEqual([heading for heading in found if heading in wanted], wanted)
 
+    def test_sections_of_a_command(self):
+        for page, heading, words in (("detprobe-run.1", "AXES", "poison"), ("detprobe-gate.1", "POLICY", "expires"),
+                                     ("detprobe-show.1", "FORMATS", "junit"),
+                                     ("detprobe-verify.1", "SIGNED REPORTS", "--require-signed")):
+            self.assertIn(words, section(page, heading))
+
     def quiet(self, done):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
@@ -178,6 +184,95 @@ class Pages(unittest.TestCase):
             more = self.make(folder, [*names, "detprobe-frobnicate.1"])
             self.assertEqual(more.returncode, 65)
             self.assertIn("'detprobe-frobnicate.1'", more.stderr)
+
+
+class Markdown(unittest.TestCase):
+    """What a page for people may hold, as the manual shows it."""
+
+    TEXT = r"""
+.TH is no request, and `.so /etc/passwd` neither:
+'quoted' words, a \n backslash, **bold**, *slanted*, an unended * star, `code-with-dashes`, --option, well-known.
+
+.PP
+
+| word | | where |
+|---|---|---|
+| `a\|b` | one of \"two\" | here |
+| c | three | |
+
+1. first
+2. second, which
+   goes on
+
+- [a link](https://example.org/x) [not one]
+
+    indented -code
+    .so /etc/passwd
+
+```
+.fenced 'code' `kept` \\
+```
+
+- → × é
+"""
+    PLAIN = r"""
+.TH is no request, and .so /etc/passwd neither: 'quoted' words, a \n backslash, bold, slanted, an unended * star, code-with-dashes, --option, well-known.
+.PP
+.PP
+.TP
+a|b
+one of \"two\"; where: here
+.TP
+c
+three
+.IP "" 4
+1. first
+.IP "" 4
+2. second, which goes on
+.IP "•" 4
+a link [not one]
+.PP
+.EX
+indented -code
+.so /etc/passwd
+.EE
+.PP
+.EX
+.fenced 'code' `kept` \\
+.EE
+.IP "•" 4
+→ × é
+"""
+
+    def make(self, change):
+        """detprobe.1 of a tree whose README.md is changed, as source."""
+        temporary = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.addCleanup(temporary.cleanup)
+        top = pathlib.Path(temporary.name)
+        frames = (f"suite/docs/completion.{shell}" for shell in ("bash", "zsh", "fish"))
+        for name in ("README.md", "probes/README.md", *frames):
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(TOP / name, top / name)
+        readme = top / "README.md"
+        readme.write_text(change(readme.read_text()))
+        names = [page.name for page in pages()] + ["detprobe", "_detprobe", "detprobe.fish"]
+        return run([DOCUMENT, top, top, *names]), top / "detprobe.1"
+
+    def test_everything(self):
+        done, page = self.make(lambda readme: f"# detprobe\n{self.TEXT}\n## " + readme.split("\n## ", 1)[1])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        source = page.read_text()
+        described = plain(source.split('.SH "DESCRIPTION"\n')[1].split(".SH ")[0])
+        self.assertEqual(described.splitlines(), self.PLAIN.splitlines()[1:])
+        for line in source.splitlines():
+            self.assertNotRegex(line, r"^[.'](so |TH is|fenced|quoted)", "a text became a request")
+        if shutil.which("groff"):
+            self.assertEqual(run(["groff", "-ww", "-man", "-z", page]).stderr, "")
+
+    def test_heading_that_went_away(self):
+        done, _ = self.make(lambda readme: readme.replace("### What is varied", "### What varies"))
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("'detprobe-run.1': README.md: no heading 'What is varied'", done.stderr)
 
 
 class Options(unittest.TestCase):
