@@ -10,26 +10,42 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
-static bool fits_member(const json_t *entry, const json_t *finding, const char *member)
-{
-    const char *asked = dp_json_string(entry, member, NULL);
-    return !asked || strcmp(asked, dp_json_string(finding, member, "")) == 0;
-}
+/* What entries are held against, looked up once: a list may be long, and so may the findings. */
+struct candidate {
+    json_t *finding;
+    const char *id, *axis, *kind, *backend, *family; /* "" where it has none */
+    bool allowed;
+};
 
-static bool fits_case(const json_t *entry, const json_t *finding)
+struct entry {
+    const char *glob, *axis, *kind; /* NULL: any will do */
+};
+
+static bool fits(const struct entry *entry, const struct candidate *candidate)
 {
-    const char *asked = dp_json_string(entry, "case", "");
-    if (asked[0] == '@') {
-        return strcmp(asked + 1, dp_json_string(finding, "backend", "")) == 0 ||
-               strcmp(asked + 1, dp_json_string(finding, "family", "")) == 0;
+    if ((entry->axis && strcmp(entry->axis, candidate->axis) != 0) ||
+        (entry->kind && strcmp(entry->kind, candidate->kind) != 0)) {
+        return false;
     }
-    return dp_glob_match(asked, dp_json_string(finding, "case", ""));
+    const char *tag = entry->glob + 1;
+    return entry->glob[0] == '@' ? strcmp(tag, candidate->backend) == 0 || strcmp(tag, candidate->family) == 0
+                                 : dp_glob_match(entry->glob, candidate->id);
 }
 
-static bool fits(const json_t *entry, const json_t *finding)
+/* Owned. */
+static struct candidate *candidates_of(const json_t *findings)
 {
-    return fits_member(entry, finding, "axis") && fits_member(entry, finding, "kind") &&
-           fits_case(entry, finding);
+    struct candidate *candidates = dp_alloc(json_array_size(findings) + 1, sizeof(*candidates));
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        json_t *finding = json_array_get(findings, i);
+        candidates[i] = (struct candidate){.finding = finding,
+                                           .id = dp_json_string(finding, "case", ""),
+                                           .axis = dp_json_string(finding, "axis", ""),
+                                           .kind = dp_json_string(finding, "kind", ""),
+                                           .backend = dp_json_string(finding, "backend", ""),
+                                           .family = dp_json_string(finding, "family", "")};
+    }
+    return candidates;
 }
 
 /* Dates are written so that their order is that of their text. */
@@ -38,24 +54,29 @@ static bool is_over(const json_t *entry, const char *today)
     return strcmp(today, dp_json_string(entry, "expires", "")) > 0;
 }
 
-/* Whether the entry fits a finding; allows each that nobody allowed yet, unless it is over. */
-static bool apply(const json_t *entry, bool over, json_t *findings)
+static void allow(const json_t *row, struct candidate *candidate)
 {
+    char *reason = dp_gate_shown(dp_json_string(row, "reason", ""));
+    json_object_set_new(
+        candidate->finding, "allowed",
+        json_pack("{ss ss}", "reason", reason, "expires", dp_json_string(row, "expires", "")));
+    candidate->allowed = true;
+    free(reason);
+}
+
+/* Whether the entry fits a finding; allows each that nobody allowed yet, unless it is over. */
+static bool apply(const json_t *row, bool over, struct candidate *candidates, size_t count)
+{
+    const struct entry entry = {dp_json_string(row, "case", ""), dp_json_string(row, "axis", NULL),
+                                dp_json_string(row, "kind", NULL)};
     bool any = false;
-    size_t i;
-    json_t *finding;
-    json_array_foreach(findings, i, finding)
-    {
-        if (!fits(entry, finding)) {
+    for (size_t i = 0; i < count; i++) {
+        if (!fits(&entry, &candidates[i])) {
             continue;
         }
         any = true;
-        if (!over && !json_object_get(finding, "allowed")) {
-            char *reason = dp_gate_shown(dp_json_string(entry, "reason", ""));
-            json_object_set_new(
-                finding, "allowed",
-                json_pack("{ss ss}", "reason", reason, "expires", dp_json_string(entry, "expires", "")));
-            free(reason);
+        if (!over && !candidates[i].allowed) {
+            allow(row, &candidates[i]);
         }
     }
     return any;
@@ -63,11 +84,13 @@ static bool apply(const json_t *entry, bool over, json_t *findings)
 
 void dp_gate_allow(const json_t *policy, const char *today, json_t *findings, json_t *notes)
 {
+    struct candidate *candidates = candidates_of(findings);
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(policy, "allow"), i, entry)
     {
-        const bool over = is_over(entry, today), any = apply(entry, over, findings);
+        const bool over = is_over(entry, today),
+                   any = apply(entry, over, candidates, json_array_size(findings));
         char *glob = dp_gate_shown(dp_json_string(entry, "case", ""));
         const char *expires = dp_json_string(entry, "expires", "");
         if (over) {
@@ -81,4 +104,5 @@ void dp_gate_allow(const json_t *policy, const char *today, json_t *findings, js
         }
         free(glob);
     }
+    free(candidates);
 }

@@ -138,7 +138,6 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
     *ret = (struct dp_known){.input = input,
                              .results = json_object(),
                              .changes = json_object(),
-                             .unlike = json_object(),
                              .causes = json_object(),
                              .disagreed = json_object()};
     if (!input->baseline.report) {
@@ -151,7 +150,6 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
         return -1;
     }
     index_by_case(json_object_get(body, "results"), ret->results);
-    index_by_case(json_object_get(ret->diff, "not_compared"), ret->unlike);
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)
@@ -166,8 +164,7 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
 
 void dp_known_free(struct dp_known *known)
 {
-    json_t *const owned[] = {known->diff,   known->results, known->changes,
-                             known->unlike, known->causes,  known->disagreed};
+    json_t *const owned[] = {known->diff, known->results, known->changes, known->causes, known->disagreed};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         json_decref(owned[i]);
     }

@@ -37,7 +37,6 @@ struct dp_known {
     json_t *diff;
     json_t *results;   /* id -> result of the baseline */
     json_t *changes;   /* id -> [change] */
-    json_t *unlike;    /* id -> why it was not compared */
     json_t *causes;    /* id -> what may explain its changes */
     json_t *disagreed; /* id -> why the baseline leaves it out: the reports it is of disagree */
 };

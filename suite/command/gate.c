@@ -167,9 +167,6 @@ static int decide(struct gate_options *o, struct dp_err *err)
         return -1;
     }
     o->loaded = load(o, err);
-    if (o->loaded) {
-        dp_report_forget_settings(o->loaded);
-    }
     json_t *gate = o->loaded ? dp_gating_decide(&o->gating, o->loaded, o->operands.items[0], err) : NULL;
     int code = -1;
     if (gate && deliver(o, gate, err) == 0) {

@@ -25,9 +25,6 @@ int dp_gating_open(struct dp_gating *gating, struct dp_err *err)
     if (gating->baseline && !(gating->baseline_json = dp_report_load(gating->baseline, err))) {
         return -1;
     }
-    if (gating->baseline_json) {
-        dp_report_forget_settings(gating->baseline_json);
-    }
     const struct dp_gate_input input = input_of(gating, NULL, "");
     return dp_gate_prepare(&input, err);
 }
