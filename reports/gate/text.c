@@ -2,7 +2,7 @@
  *
  * Format text: at most ten lines, since a gate is read in the log of a pipeline. Problems first, then
  * findings in the order of the document, each with its command, then notes; the last line is the decision.
- * `verbose` has no limit.
+ * Findings of one kind in one family stand in one line. `verbose` has no limit and a line for each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,19 +48,26 @@ static bool take(struct page *page, size_t count)
     return true;
 }
 
-static void put_finding(struct page *page, const json_t *finding)
+/* `alike`: how many more there are of its kind in its family. */
+static void put_finding(struct page *page, const json_t *finding, size_t alike)
 {
     const json_t *allowed = json_object_get(finding, "allowed");
     const char *detail = dp_json_string(finding, "detail", NULL);
     if (!take(page, 2)) {
-        page->findings++;
+        page->findings += 1 + alike;
         return;
     }
     dp_text_put(page->out, allowed                                         ? "allowed  "
                            : json_is_true(json_object_get(finding, "new")) ? "new      "
                                                                            : "finding  ");
     dp_words_put(page->out, dp_json_string(finding, "case", ""));
-    dp_text_put(page->out, "  ");
+    if (alike > 0) {
+        dp_text_printf(page->out, " and %zu more of ", alike);
+        dp_words_put(page->out, dp_json_string(finding, "backend", ""));
+        dp_text_put(page->out, "/");
+        dp_words_put(page->out, dp_json_string(finding, "family", ""));
+    }
+    dp_text_put(page->out, ": ");
     dp_words_put(page->out, dp_json_string(finding, "line", ""));
     if (detail) {
         dp_text_put(page->out, " (");
@@ -75,6 +82,38 @@ static void put_finding(struct page *page, const json_t *finding)
     dp_text_put(page->out, "\n         ");
     dp_words_put(page->out, dp_json_string(finding, "reproduce", ""));
     dp_text_put(page->out, "\n");
+}
+
+static char *group_of(const json_t *finding)
+{
+    return dp_printf("%s/%s %s %d", dp_json_string(finding, "backend", ""),
+                     dp_json_string(finding, "family", ""), dp_json_string(finding, "kind", ""),
+                     json_is_true(json_object_get(finding, "new")));
+}
+
+/* The first of each group, with the number of those like it; those that are allowed stand behind all others.
+ */
+static void put_groups(struct page *page, const json_t *findings)
+{
+    json_t *counts = json_object();
+    size_t end = 0;
+    for (; end < json_array_size(findings) && !json_object_get(json_array_get(findings, end), "allowed");
+         end++) {
+        char *group = group_of(json_array_get(findings, end));
+        json_object_set_new(counts, group, json_integer(dp_json_int(counts, group, 0) + 1));
+        free(group);
+    }
+    for (size_t i = 0; i < end; i++) {
+        const json_t *finding = json_array_get(findings, i);
+        char *group = group_of(finding);
+        const json_int_t count = dp_json_int(counts, group, 0);
+        if (count > 0) {
+            put_finding(page, finding, (size_t)count - 1);
+            json_object_del(counts, group);
+        }
+        free(group);
+    }
+    json_decref(counts);
 }
 
 static void put_line(struct page *page, const char *label, const json_t *row)
@@ -115,11 +154,13 @@ void dp_gate_text(const json_t *gate, const struct dp_render_options *options, s
     {
         put_line(&page, "problem  ", row);
     }
-    json_array_foreach(json_object_get(gate, "findings"), i, row)
-    {
-        if (options->verbose || !json_object_get(row, "allowed")) {
-            put_finding(&page, row);
+    if (options->verbose) {
+        json_array_foreach(json_object_get(gate, "findings"), i, row)
+        {
+            put_finding(&page, row, 0);
         }
+    } else {
+        put_groups(&page, json_object_get(gate, "findings"));
     }
     json_array_foreach(json_object_get(gate, "notes"), i, row)
     {

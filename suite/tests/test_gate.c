@@ -572,28 +572,38 @@ static size_t lines_of(const char *text)
     return lines;
 }
 
-static json_t *many_findings(size_t count)
+/* Twice as many findings as families. */
+static json_t *many_findings(size_t families)
 {
     json_t *gate = decide(report((struct setup){.x = {WRONG, NULL}, .exit = 1}), NULL,
                           "{'minimum_cases':9,'allow':[" ENTRY("'case':'nothing'", "2028-01-01") "]}");
     json_t *findings = json_object_get(gate, "findings");
-    while (json_array_size(findings) < count) {
-        json_array_append(findings, json_array_get(findings, 0));
+    for (size_t i = 0; i < 2 * families; i++) {
+        json_t *finding = json_copy(json_array_get(findings, 0));
+        char *family = dp_printf("family%zu", i / 2);
+        json_object_set_new(finding, "family", json_string(family));
+        json_array_append_new(findings, finding);
+        free(family);
     }
+    json_array_remove(findings, 0);
     return gate;
 }
 
 static void test_ten_lines(void **state)
 {
-    for (size_t count = 1; count < 7; count++) {
-        json_t *gate = many_findings(count);
-        char *text = rendered(gate, "text", false);
+    for (size_t families = 1; families < 7; families++) {
+        json_t *gate = many_findings(families);
+        char *text = rendered(gate, "text", false),
+             *more = dp_printf("and %zu more findings", 2 * (families - 3));
         assert_in_range(lines_of(text), 1, 10);
-        assert_int_equal(strstr(text, " more finding") != NULL, count > 3);
+        assert_int_equal(strstr(text, more) != NULL, families > 3);
+        assert_non_null(strstr(text, "cpu/gemm/x and 1 more of cpu/family0: wrong: off\n"));
         assert_non_null(strstr(text, "gate failed: 1 finding in 1 case\n"));
+        free(more);
         free(text);
         text = rendered(gate, "text", true);
-        assert_int_equal(lines_of(text), 2 * count + 3);
+        assert_int_equal(lines_of(text), 4 * families + 3);
+        assert_null(strstr(text, " more "));
         free(text);
         json_decref(gate);
     }
