@@ -143,6 +143,17 @@ static void take_ratio(struct worst *worst, long double *into, long double error
     *into = ratio > *into ? ratio : *into;
 }
 
+/* Where the true value is beyond the largest number of the type, or undefined, so is the right answer. */
+static bool is_right_infinity(enum kit_dtype dtype, long double value, long double actual, long double bound)
+{
+    if (isnan(value) || isnan(actual)) {
+        return isnan(value) && isnan(actual);
+    }
+    const long double slack = 1 + 2 * bound * kit_dtype_roundoff(dtype);
+    return isinf(actual) && signbit(actual) == signbit(value) &&
+           fabsl(value) * slack > kit_dtype_largest(dtype);
+}
+
 static int take_cell(struct worst *worst, const struct kit_request *request, enum kit_dtype dtype,
                      const struct kit_cell *cell, long double actual)
 {
@@ -150,24 +161,27 @@ static int take_cell(struct worst *worst, const struct kit_request *request, enu
     const long double c = request->bound;
     long double gamma = 0;
     if (!isfinite(actual) || !isfinite(cell->value)) {
-        worst->infinite = true;
+        worst->infinite = worst->infinite || !is_right_infinity(dtype, cell->value, actual, c);
         return KIT_OK;
     }
     const long double error = fabsl(actual - cell->value);
+    /* Below the normal numbers the relative error of a rounding has no bound, its absolute error has. */
+    const long double least =
+        cell->value != 0 && cell->scale > 0 && roundoff > 0 ? kit_dtype_smallest(dtype) : 0;
     if (request->arithmetic == KIT_NONE) {
         take_ratio(worst, &worst->ratio, error, 0);
         return KIT_OK;
     }
     if (request->arithmetic == KIT_DIRECT && request->set == KIT_EXACT) {
         gamma_of(2, roundoff, &gamma);
-        take_ratio(worst, &worst->ratio, error, c * gamma * fabsl(cell->value));
+        take_ratio(worst, &worst->ratio, error, c * gamma * fabsl(cell->value) + least);
         return KIT_OK;
     }
     if (gamma_of(cell->k, roundoff, &gamma)) {
         return KIT_FAILED;
     }
     if (request->arithmetic == KIT_DIRECT) {
-        take_ratio(worst, &worst->ratio, error, c * gamma * cell->scale);
+        take_ratio(worst, &worst->ratio, error, c * gamma * cell->scale + least);
         return KIT_OK;
     }
     worst->scale = cell->scale > worst->scale ? cell->scale : worst->scale;

@@ -63,6 +63,20 @@ long double kit_dtype_roundoff(enum kit_dtype dtype)
     return formats[dtype].is_float ? ldexpl(1.0L, -formats[dtype].mantissa - 1) : 0.0L;
 }
 
+long double kit_dtype_largest(enum kit_dtype dtype)
+{
+    const struct format *f = &formats[dtype];
+    const int exponents = 1 << ((int)f->size * 8 - 1 - f->mantissa);
+    const int exponent = exponents - 1 - !f->finite - f->bias;
+    /* The mantissa is all ones, less the one pattern that is NaN where there are no infinities. */
+    return ldexpl(2.0L - ldexpl(f->finite ? 2.0L : 1.0L, -f->mantissa), exponent);
+}
+
+long double kit_dtype_smallest(enum kit_dtype dtype)
+{
+    return ldexpl(1.0L, 1 - formats[dtype].bias - formats[dtype].mantissa);
+}
+
 uint64_t kit_bits(enum kit_dtype dtype, const void *elements, int64_t index)
 {
     const size_t size = formats[dtype].size;

@@ -10,6 +10,9 @@
 bool kit_dtype_is_float(enum kit_dtype dtype);
 /* Unit roundoff u of a float type; 0 for integers. */
 long double kit_dtype_roundoff(enum kit_dtype dtype);
+/* The largest finite value of a float type, and its smallest positive one, subnormal. */
+long double kit_dtype_largest(enum kit_dtype dtype);
+long double kit_dtype_smallest(enum kit_dtype dtype);
 /* The bits of element `index`, zero-extended. */
 uint64_t kit_bits(enum kit_dtype dtype, const void *elements, int64_t index);
 /* The value of element `index`, exact. */

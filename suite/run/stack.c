@@ -39,6 +39,8 @@ const struct dp_stack_role dp_stack_roles[] = {
     {.role = "openmp",
      .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"},
      .linked = true},
+    {.role = "libm", .names = {"libm.so.6"}, .system = true}, /* the loader's own; a stack brings none */
+    {.role = "libmvec", .names = {"libmvec.so.1"}, .system = true},
     {.role = NULL},
 };
 

@@ -109,10 +109,47 @@ static void bounds_are_as_stated(void **state)
     given = (struct kit_cell){.value = 1, .scale = 4, .k = 8};
     assert_true(ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_S32, &one) == 0);
     assert_true(ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_S32, &two) == KIT_WRONG);
-    /* a reference that overflows proves nothing right */
-    given.value = (long double)INFINITY;
-    const float infinite = INFINITY;
-    assert_true(ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_F32, &infinite) == KIT_WRONG);
+}
+
+/* Beyond the largest number infinity is right, of the true value's sign; below the smallest normal one the
+ * error of a rounding is absolute; what is undefined must be NaN. And nowhere else. */
+static void ends_of_the_range(void **state)
+{
+    const float infinite = INFINITY, minus = -INFINITY, none = NAN, largest = 0x1.fffffep127f,
+                tiny = 0x1p-149f, more = 0x1p-147f, nothing = 0;
+    const struct {
+        long double value;
+        const float *actual;
+        bool right;
+    } rows[] = {
+        {(long double)INFINITY, &infinite, true},
+        {(long double)INFINITY, &minus, false},
+        {(long double)INFINITY, &largest, false},
+        {(long double)INFINITY, &none, false},
+        {0x1p128L, &infinite, true},
+        {-0x1p128L, &infinite, false},
+        {0x1p127L, &infinite, false},
+        {(long double)NAN, &none, true},
+        {(long double)NAN, &nothing, false},
+        {1, &none, false},
+        {0x1.8p-149L, &tiny, true},
+        {0x1p-160L, &nothing, true},
+        {0x1p-160L, &more, false},
+        {0, &tiny, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        given = (struct kit_cell){.value = rows[i].value, .scale = fabsl(rows[i].value), .k = 1};
+        const double found = ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_F32, rows[i].actual);
+        assert_int_equal(found >= 0 && found <= 1, rows[i].right);
+    }
+    const uint16_t f16 = 0x7c00;
+    given = (struct kit_cell){.value = 65504, .scale = 65504, .k = 1};
+    assert_true(ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_F16, &f16) <= 1); /* a rounding away from the largest */
+    given.value = given.scale = 60000;
+    assert_true(ratio(KIT_DIRECT, KIT_UNIT, 1, KIT_F16, &f16) == KIT_WRONG);
+    assert_true(kit_dtype_largest(KIT_F8E4M3) == 448 && kit_dtype_largest(KIT_F8E5M2) == 57344);
+    assert_true(kit_dtype_largest(KIT_F16) == 65504 && kit_dtype_largest(KIT_F32) == largest);
+    assert_true(kit_dtype_smallest(KIT_F32) == tiny && kit_dtype_smallest(KIT_F16) == 0x1p-24L);
 }
 
 static void too_many_terms_are_an_error(void **state)
@@ -261,6 +298,7 @@ int main(void)
         cmocka_unit_test(faults_exceed_the_bound),
         cmocka_unit_test(only_written_cells_are_checked),
         cmocka_unit_test(bounds_are_as_stated),
+        cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(too_many_terms_are_an_error),
         cmocka_unit_test(several_right_values_are_accepted),
         cmocka_unit_test(cells_are_all_or_a_sample_with_edges),
