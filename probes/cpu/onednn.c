@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * oneDNN 2.x and 3.x behind one interface. What differs between them is the block at the top and the two
- * functions that make primitive descriptors; the rest uses calls that both have.
+ * oneDNN 2.x and 3.x behind one interface. What differs between them is the first two blocks, which make
+ * memory and primitive descriptors; the rest uses calls that both have.
  */
 #include "probes/cpu/onednn.h"
 
@@ -97,6 +97,108 @@ int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struc
     return KIT_OK;
 }
 
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
+                  dnnl_primitive_desc_t *ret)
+{
+    TRY(dnnl_matmul_primitive_desc_create(ret, engine, src, weights, NULL, dst, attributes), "matmul");
+    return KIT_OK;
+}
+
+int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, onednn_const_md bias,
+                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    switch (pass) {
+    case ONEDNN_FORWARD:
+        TRY(dnnl_inner_product_forward_primitive_desc_create(ret, engine, dnnl_forward_training, t->src,
+                                                             t->weights, bias, t->dst, attributes),
+            "forward inner product");
+        break;
+    case ONEDNN_BACKWARD_DATA:
+        TRY(dnnl_inner_product_backward_data_primitive_desc_create(ret, engine, t->src, t->weights, t->dst,
+                                                                   hint, attributes),
+            "inner product backward data");
+        break;
+    case ONEDNN_BACKWARD_WEIGHTS:
+        TRY(dnnl_inner_product_backward_weights_primitive_desc_create(ret, engine, t->src, t->weights, bias,
+                                                                      t->dst, hint, attributes),
+            "inner product backward weights");
+        break;
+    }
+    return KIT_OK;
+}
+
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
+                      dnnl_primitive_desc_t *ret)
+{
+    if (!backward) {
+        TRY(dnnl_batch_normalization_forward_primitive_desc_create(
+                ret, engine, dnnl_forward_training, data, data, ONEDNN_EPSILON,
+                dnnl_use_scale | dnnl_use_shift, attributes),
+            "forward batch normalization");
+    } else {
+        TRY(dnnl_batch_normalization_backward_primitive_desc_create(
+                ret, engine, dnnl_backward, data, data, data, ONEDNN_EPSILON, dnnl_use_scale | dnnl_use_shift,
+                hint, attributes),
+            "batch normalization backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
+                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    if (!backward) {
+        TRY(dnnl_layer_normalization_forward_primitive_desc_create(
+                ret, engine, dnnl_forward_training, data, data, statistics, ONEDNN_EPSILON,
+                dnnl_use_scale | dnnl_use_shift, attributes),
+            "forward layer normalization");
+    } else {
+        TRY(dnnl_layer_normalization_backward_primitive_desc_create(
+                ret, engine, dnnl_backward, data, data, data, statistics, ONEDNN_EPSILON,
+                dnnl_use_scale | dnnl_use_shift, hint, attributes),
+            "layer normalization backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    if (!backward) {
+        TRY(dnnl_softmax_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, data,
+                                                       data, axis, attributes),
+            "forward softmax");
+    } else {
+        TRY(dnnl_softmax_backward_primitive_desc_create(ret, engine, algorithm, data, data, data, axis, hint,
+                                                        attributes),
+            "softmax backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    if (!backward) {
+        TRY(dnnl_eltwise_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, data,
+                                                       data, alpha, beta, attributes),
+            "forward eltwise");
+    } else {
+        TRY(dnnl_eltwise_backward_primitive_desc_create(ret, engine, algorithm, data, data, data, alpha, beta,
+                                                        hint, attributes),
+            "eltwise backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
+                     dnnl_primitive_desc_t *ret)
+{
+    TRY(dnnl_reduction_primitive_desc_create(ret, engine, algorithm, src, dst, p, 0, attributes),
+        "reduction");
+    return KIT_OK;
+}
+
 #else
 
 onednn_md onednn_md_make(int ndim, const int64_t *dims, enum kit_dtype dtype, dnnl_format_tag_t tag)
@@ -161,6 +263,116 @@ int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struc
     return KIT_OK;
 }
 
+/* An operation descriptor becomes a primitive descriptor, or says why not. */
+#define DESCRIBED(init, name)                                                                                \
+    do {                                                                                                     \
+        TRY(init, name);                                                                                     \
+        TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), name);                         \
+    } while (0)
+
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
+                  dnnl_primitive_desc_t *ret)
+{
+    const dnnl_primitive_desc_t hint = NULL;
+    dnnl_matmul_desc_t desc;
+    DESCRIBED(dnnl_matmul_desc_init(&desc, src, weights, NULL, dst), "matmul");
+    return KIT_OK;
+}
+
+int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, onednn_const_md bias,
+                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    dnnl_inner_product_desc_t desc;
+    switch (pass) {
+    case ONEDNN_FORWARD:
+        DESCRIBED(dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_training, t->src, t->weights, bias,
+                                                       t->dst),
+                  "forward inner product");
+        break;
+    case ONEDNN_BACKWARD_DATA:
+        DESCRIBED(dnnl_inner_product_backward_data_desc_init(&desc, t->src, t->weights, t->dst),
+                  "inner product backward data");
+        break;
+    case ONEDNN_BACKWARD_WEIGHTS:
+        DESCRIBED(dnnl_inner_product_backward_weights_desc_init(&desc, t->src, t->weights, bias, t->dst),
+                  "inner product backward weights");
+        break;
+    }
+    return KIT_OK;
+}
+
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
+                      dnnl_primitive_desc_t *ret)
+{
+    const unsigned flags = dnnl_use_scale | dnnl_use_shift;
+    dnnl_batch_normalization_desc_t desc;
+    if (!backward) {
+        DESCRIBED(dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_training, data,
+                                                             ONEDNN_EPSILON, flags),
+                  "forward batch normalization");
+    } else {
+        DESCRIBED(dnnl_batch_normalization_backward_desc_init(&desc, dnnl_backward, data, data,
+                                                              ONEDNN_EPSILON, flags),
+                  "batch normalization backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
+                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    const unsigned flags = dnnl_use_scale | dnnl_use_shift;
+    dnnl_layer_normalization_desc_t desc;
+    if (!backward) {
+        DESCRIBED(dnnl_layer_normalization_forward_desc_init(&desc, dnnl_forward_training, data, statistics,
+                                                             ONEDNN_EPSILON, flags),
+                  "forward layer normalization");
+    } else {
+        DESCRIBED(dnnl_layer_normalization_backward_desc_init(&desc, dnnl_backward, data, data, statistics,
+                                                              ONEDNN_EPSILON, flags),
+                  "layer normalization backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    dnnl_softmax_v2_desc_t desc;
+    if (!backward) {
+        DESCRIBED(
+            dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_training, algorithm, data, data, axis),
+            "forward softmax");
+    } else {
+        DESCRIBED(dnnl_softmax_v2_backward_desc_init(&desc, algorithm, data, data, data, axis),
+                  "softmax backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    dnnl_eltwise_desc_t desc;
+    if (!backward) {
+        DESCRIBED(dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_training, algorithm, data, alpha, beta),
+                  "forward eltwise");
+    } else {
+        DESCRIBED(dnnl_eltwise_backward_desc_init(&desc, algorithm, data, data, alpha, beta),
+                  "eltwise backward");
+    }
+    return KIT_OK;
+}
+
+int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
+                     dnnl_primitive_desc_t *ret)
+{
+    const dnnl_primitive_desc_t hint = NULL;
+    dnnl_reduction_desc_t desc;
+    DESCRIBED(dnnl_reduction_desc_init(&desc, algorithm, src, dst, p, 0), "reduction");
+    return KIT_OK;
+}
+
 #endif
 
 int onednn_open(void)
@@ -202,9 +414,8 @@ size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query)
     return md ? dnnl_memory_desc_get_size(md) : 0;
 }
 
-static int add_argument(struct onednn_call *call, int arg, dnnl_query_t query, int operand, size_t offset)
+static int add_memory(struct onednn_call *call, int arg, onednn_const_md md, int operand, size_t offset)
 {
-    const onednn_const_md md = dnnl_primitive_desc_query_md(call->descriptor, query, 0);
     if (!md || call->count == ONEDNN_MAX_ARGS) {
         return kit_fail("oneDNN argument %d of the primitive cannot be bound", arg);
     }
@@ -217,10 +428,27 @@ static int add_argument(struct onednn_call *call, int arg, dnnl_query_t query, i
     return KIT_OK;
 }
 
+static int add_argument(struct onednn_call *call, int arg, dnnl_query_t query, int operand, size_t offset)
+{
+    return add_memory(call, arg, dnnl_primitive_desc_query_md(call->descriptor, query, 0), operand, offset);
+}
+
 int onednn_bind(struct onednn_call *call, int arg, dnnl_query_t query, int operand, struct kit_prepared *ret)
 {
     ret->native_bytes[operand] = onednn_query_bytes(call->descriptor, query);
     return add_argument(call, arg, query, operand, 0);
+}
+
+int onednn_bind_as(struct onednn_call *call, int arg, onednn_const_md md, int operand,
+                   struct kit_prepared *ret)
+{
+    ret->native_bytes[operand] = dnnl_memory_desc_get_size(md);
+    return add_memory(call, arg, md, operand, 0);
+}
+
+int onednn_bind_internal_as(struct onednn_call *call, int arg, onednn_const_md md, size_t offset)
+{
+    return add_memory(call, arg, md, ONEDNN_WORKSPACE, offset);
 }
 
 int onednn_bind_internal(struct onednn_call *call, int arg, dnnl_query_t query, size_t offset)

@@ -57,7 +57,25 @@ int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struc
                    const struct onednn_window *window, dnnl_primitive_desc_t hint,
                    dnnl_primitive_desc_t *ret);
 
-#define ONEDNN_MAX_ARGS 8
+/* The same for other primitives. A backward pass of elementwise kind has its gradients in the layout of
+ * `data`. */
+#define ONEDNN_EPSILON 1e-5f /* added to variances */
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
+                  dnnl_primitive_desc_t *ret);
+int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *tensors, onednn_const_md bias,
+                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
+                      dnnl_primitive_desc_t *ret);
+int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
+                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
+                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
+                     dnnl_primitive_desc_t *ret);
+
+#define ONEDNN_MAX_ARGS 12
 #define ONEDNN_WORKSPACE (-1) /* instead of an operand's number: a place in the kit's workspace */
 
 /* A primitive ready to run. Set `descriptor`, bind, finish; then execute often and release once. */
@@ -81,6 +99,10 @@ size_t onednn_reserve(struct kit_prepared *ret, size_t bytes);
  * an operand, whose native_bytes it sets, or to a place in the workspace. */
 int onednn_bind(struct onednn_call *call, int arg, dnnl_query_t query, int operand, struct kit_prepared *ret);
 int onednn_bind_internal(struct onednn_call *call, int arg, dnnl_query_t query, size_t offset);
+/* The same in a layout that the caller knows. */
+int onednn_bind_as(struct onednn_call *call, int arg, onednn_const_md md, int operand,
+                   struct kit_prepared *ret);
+int onednn_bind_internal_as(struct onednn_call *call, int arg, onednn_const_md md, size_t offset);
 /* Creates the primitive, puts its scratchpad into the workspace and adds the implementation's name to
  * ret->chosen. */
 int onednn_finish(struct onednn_call *call, struct kit_prepared *ret);

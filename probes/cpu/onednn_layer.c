@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers of oneDNN from lists of tensors.
+ */
+#include "probes/cpu/onednn_layer.h"
+
+#include <stdlib.h>
+
+static dnnl_format_tag_t plain_tag(int ndim)
+{
+    static const dnnl_format_tag_t tags[] = {0, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd};
+    return tags[ndim];
+}
+
+static bool is_plain(const struct onednn_tensor *tensor)
+{
+    return tensor->tag == dnnl_format_tag_undef || tensor->tag == plain_tag(tensor->ndim);
+}
+
+void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct kit_shape *ret)
+{
+    ret->count = count;
+    for (int i = 0; i < count; i++) {
+        const struct onednn_tensor *t = &tensors[i];
+        struct kit_operand *operand = &ret->operand[i];
+        *operand = (struct kit_operand){.name = t->name,
+                                        .role = t->role,
+                                        .dtype = t->dtype,
+                                        .ndim = t->ndim,
+                                        .batch_dim = t->batch_dim,
+                                        .chosen = !is_plain(t)};
+        for (int d = 0; d < t->ndim; d++) {
+            operand->shape[d] = t->shape[d];
+        }
+    }
+}
+
+int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct onednn_tensor *t = &tensors[i];
+        layer->plain[i] = onednn_md_make(t->ndim, t->shape, t->dtype, plain_tag(t->ndim));
+        layer->native[i] =
+            onednn_md_make(t->ndim, t->shape, t->dtype, is_plain(t) ? plain_tag(t->ndim) : t->tag);
+        if (!layer->plain[i] || !layer->native[i]) {
+            return kit_fail("oneDNN refused a descriptor of '%s'", t->name);
+        }
+    }
+    return KIT_OK;
+}
+
+int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
+                      struct kit_prepared *ret)
+{
+    int rc = KIT_OK;
+    for (int i = 0; rc == KIT_OK && i < count; i++) {
+        const struct onednn_tensor *t = &tensors[i];
+        rc = t->tag == dnnl_format_tag_any ? onednn_bind(&layer->call, t->arg, t->query, i, ret)
+                                           : onednn_bind_as(&layer->call, t->arg, layer->native[i], i, ret);
+    }
+    return rc == KIT_OK ? onednn_finish(&layer->call, ret) : rc;
+}
+
+int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers)
+{
+    struct onednn_layer *layer = call->state;
+    const int rc = layer->forward.primitive ? onednn_execute(&layer->forward, buffers) : KIT_OK;
+    return rc == KIT_OK ? onednn_execute(&layer->call, buffers) : rc;
+}
+
+int onednn_layer_pack(struct kit_call *call, int operand, const void *logical, void *native)
+{
+    struct onednn_layer *layer = call->state;
+    return onednn_permute(&layer->call, operand, layer->plain[operand], logical, native, true);
+}
+
+int onednn_layer_unpack(struct kit_call *call, int operand, const void *native, void *logical)
+{
+    struct onednn_layer *layer = call->state;
+    return onednn_permute(&layer->call, operand, layer->plain[operand], native, logical, false);
+}
+
+void onednn_layer_release(struct kit_call *call)
+{
+    struct onednn_layer *layer = call->state;
+    for (int i = 0; layer && i < KIT_MAX_OPERANDS; i++) {
+        onednn_md_free(layer->plain[i]);
+        onednn_md_free(layer->native[i]);
+    }
+    if (layer) {
+        onednn_release(&layer->forward);
+        onednn_release(&layer->call);
+    }
+    free(layer);
+    call->state = NULL;
+}
+
+int onednn_layer_layout(const struct kit_params *params, dnnl_format_tag_t *ret)
+{
+    static const dnnl_format_tag_t tags[] = {dnnl_nchw, dnnl_nChw8c, dnnl_nhwc};
+    int layout;
+    if (kit_param_word(params, "layout", "plain|blocked|last", &layout)) {
+        return KIT_FAILED;
+    }
+    *ret = tags[layout];
+    return KIT_OK;
+}

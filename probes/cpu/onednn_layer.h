@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What programs of oneDNN's layers share: from a list of tensors to operands, memory descriptors and bound
+ * arguments. A program adds parameters, the primitive descriptor and the reference. A convolution and a
+ * pooling let the library choose layouts and do without.
+ */
+#ifndef PROBES_CPU_ONEDNN_LAYER_H
+#define PROBES_CPU_ONEDNN_LAYER_H
+
+#include "probes/cpu/onednn.h"
+
+/* An operand of the kit and an argument of the primitive. */
+struct onednn_tensor {
+    const char *name;
+    enum kit_role role;
+    enum kit_dtype dtype;
+    int ndim;
+    int64_t shape[4];
+    int batch_dim; /* or -1 */
+    int arg;       /* DNNL_ARG_SRC, ... */
+    dnnl_format_tag_t
+        tag;            /* of the native layout; 0: plain, as it is described; any: the primitive chooses */
+    dnnl_query_t query; /* of `any`: what asks for the choice */
+};
+
+/* The first member of a program's state: pack, unpack and release below find it there. */
+struct onednn_layer {
+    struct onednn_call
+        forward; /* runs before `call` in a backward pass that needs what it leaves; or unused */
+    struct onednn_call call;
+    onednn_md plain[KIT_MAX_OPERANDS], native[KIT_MAX_OPERANDS];
+};
+
+/* The kit's operands, by number as the tensors; flops is left to the caller. */
+void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct kit_shape *ret);
+/* Memory descriptors, plain and native. */
+int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count);
+/* Binds every tensor to layer->call, whose descriptor is set, and finishes it. */
+int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
+                      struct kit_prepared *ret);
+
+/* For struct op. */
+int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers);
+int onednn_layer_pack(struct kit_call *call, int operand, const void *logical, void *native);
+int onednn_layer_unpack(struct kit_call *call, int operand, const void *native, void *logical);
+void onednn_layer_release(struct kit_call *call);
+
+/* "plain|blocked|last" of four-dimensional tensors: nchw, nChw8c, nhwc. */
+int onednn_layer_layout(const struct kit_params *params, dnnl_format_tag_t *ret);
+
+#endif
