@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Softmax and its logarithm on oneDNN over rows or columns of a matrix, forward and backward. The sum of a
+ * row is an order of additions; over columns (axis 0) one pass goes through the whole tensor.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "probes/cpu/onednn_layer.h"
+#include "probes/kit/dtype.h"
+
+enum { FORWARD_SRC, FORWARD_DST };
+enum { BACKWARD_DST, BACKWARD_DIFF_DST, BACKWARD_DIFF_SRC };
+
+struct state {
+    struct onednn_layer layer;
+    int64_t n, c;
+    int axis;
+    bool log, backward;
+};
+
+static int read_params(const struct kit_params *params, bool backward, struct state *ret)
+{
+    int kind, along;
+    if (kit_param_int(params, "n", &ret->n) || kit_param_int(params, "c", &ret->c) ||
+        kit_param_word(params, "kind", "softmax|log-softmax", &kind) ||
+        kit_param_word(params, "along", "rows|columns", &along)) {
+        return KIT_FAILED;
+    }
+    ret->backward = backward;
+    ret->log = kind == 1;
+    ret->axis = along == 0;
+    return KIT_OK;
+}
+
+static int tensors_of(const struct state *s, struct onednn_tensor ret[3])
+{
+    /* A column goes through all samples: then none of them is computed alone. */
+    const struct onednn_tensor data = {
+        .dtype = KIT_F32, .ndim = 2, .shape = {s->n, s->c}, .batch_dim = s->axis == 1 ? 0 : -1};
+    ret[0] = ret[1] = ret[2] = data;
+    if (!s->backward) {
+        ret[FORWARD_SRC].name = "src";
+        ret[FORWARD_SRC].arg = DNNL_ARG_SRC;
+        ret[FORWARD_DST].name = "dst";
+        ret[FORWARD_DST].arg = DNNL_ARG_DST;
+        ret[FORWARD_DST].role = KIT_OUT;
+        return 2;
+    }
+    ret[BACKWARD_DST].name = "dst";
+    ret[BACKWARD_DST].arg = DNNL_ARG_DST;
+    ret[BACKWARD_DIFF_DST].name = "diff_dst";
+    ret[BACKWARD_DIFF_DST].arg = DNNL_ARG_DIFF_DST;
+    ret[BACKWARD_DIFF_SRC].name = "diff_src";
+    ret[BACKWARD_DIFF_SRC].arg = DNNL_ARG_DIFF_SRC;
+    ret[BACKWARD_DIFF_SRC].role = KIT_OUT;
+    return 3;
+}
+
+static int describe(const struct kit_params *params, bool backward, struct kit_shape *ret)
+{
+    struct state s;
+    struct onednn_tensor tensors[3];
+    if (read_params(params, backward, &s)) {
+        return KIT_FAILED;
+    }
+    onednn_layer_shape(tensors, tensors_of(&s, tensors), ret);
+    ret->flops = (double)s.n * (double)s.c;
+    return KIT_OK;
+}
+
+static int make_primitive(struct state *s)
+{
+    const dnnl_alg_kind_t kind = s->log ? dnnl_softmax_log : dnnl_softmax_accurate;
+    const onednn_md data = s->layer.native[0];
+    dnnl_primitive_desc_t hint = NULL, *ret = &s->layer.call.descriptor;
+    if (!s->backward) {
+        return onednn_softmax(false, kind, data, s->axis, NULL, ret);
+    }
+    int rc = onednn_softmax(false, kind, data, s->axis, NULL, &hint);
+    if (rc == KIT_OK) {
+        rc = onednn_softmax(true, kind, data, s->axis, hint, ret);
+    }
+    if (hint) {
+        dnnl_primitive_desc_destroy(hint);
+    }
+    return rc;
+}
+
+static int prepare(struct kit_call *call, bool backward, struct kit_prepared *ret)
+{
+    struct state *s = calloc(1, sizeof(*s));
+    struct onednn_tensor tensors[3];
+    call->state = s;
+    if (!s) {
+        return kit_fail("out of memory");
+    }
+    int rc = read_params(call->params, backward, s);
+    const int count = rc == KIT_OK ? tensors_of(s, tensors) : 0;
+    if (rc == KIT_OK) {
+        rc = onednn_layer_open(&s->layer, tensors, count);
+    }
+    if (rc == KIT_OK) {
+        rc = make_primitive(s);
+    }
+    return rc == KIT_OK ? onednn_layer_bind(&s->layer, tensors, count, ret) : rc;
+}
+
+/* The line through a cell along the axis: where it begins, how far its elements are apart, how many there
+ * are. */
+struct line {
+    int64_t first, step, count;
+};
+
+static struct line line_of(const struct state *s, int64_t cell)
+{
+    return s->axis == 1 ? (struct line){cell / s->c * s->c, 1, s->c} : (struct line){cell % s->c, s->c, s->n};
+}
+
+static struct kit_cell forward_cell(const struct state *s, const void *src, int64_t cell)
+{
+    const struct line line = line_of(s, cell);
+    const long double x = kit_value(KIT_F32, src, cell);
+    long double most = kit_value(KIT_F32, src, line.first), sum = 0;
+    for (int64_t i = 1; i < line.count; i++) {
+        most = fmaxl(most, kit_value(KIT_F32, src, line.first + i * line.step));
+    }
+    for (int64_t i = 0; i < line.count; i++) {
+        sum += expl(kit_value(KIT_F32, src, line.first + i * line.step) - most);
+    }
+    const long double log = x - most - logl(sum);
+    return s->log ? (struct kit_cell){log, fabsl(x) + fabsl(most) + logl(sum) + 1, line.count}
+                  : (struct kit_cell){expl(log), expl(log) * (1 + fabsl(x - most)), line.count};
+}
+
+/* softmax: d = y (g - sum of y g); its logarithm: d = g - exp(y) sum of g. Source: developer guide, softmax.
+ */
+static struct kit_cell backward_cell(const struct state *s, const void *const *in, int64_t cell)
+{
+    const struct line line = line_of(s, cell);
+    const long double y = kit_value(KIT_F32, in[BACKWARD_DST], cell),
+                      g = kit_value(KIT_F32, in[BACKWARD_DIFF_DST], cell);
+    long double sum = 0, size = 0;
+    for (int64_t i = 0; i < line.count; i++) {
+        const long double yi = kit_value(KIT_F32, in[BACKWARD_DST], line.first + i * line.step),
+                          gi = kit_value(KIT_F32, in[BACKWARD_DIFF_DST], line.first + i * line.step);
+        sum += s->log ? gi : yi * gi;
+        size += fabsl(s->log ? gi : yi * gi);
+    }
+    return s->log ? (struct kit_cell){g - expl(y) * sum, fabsl(g) + expl(y) * size, line.count}
+                  : (struct kit_cell){y * (g - sum), fabsl(y) * (fabsl(g) + size), line.count};
+}
+
+static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                     size_t count, struct kit_cell *ret)
+{
+    const struct state *s = call->state;
+    for (size_t c = 0; c < count; c++) {
+        ret[c] = s->backward ? backward_cell(s, in, cells[c]) : forward_cell(s, in[FORWARD_SRC], cells[c]);
+    }
+    return KIT_OK;
+}
+
+#define PASS(id, backward, text)                                                                             \
+    static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
+    {                                                                                                        \
+        return describe(params, backward, ret);                                                              \
+    }                                                                                                        \
+    static int prepare_##id(struct kit_call *call, struct kit_prepared *ret)                                 \
+    {                                                                                                        \
+        return prepare(call, backward, ret);                                                                 \
+    }                                                                                                        \
+    static const struct op id = {.name = text,                                                               \
+                                 .describe = describe_##id,                                                  \
+                                 .prepare = prepare_##id,                                                    \
+                                 .run = onednn_layer_run,                                                    \
+                                 .reference = reference,                                                     \
+                                 .release = onednn_layer_release}
+PASS(softmax_forward, false, "softmax-forward");
+PASS(softmax_backward, true, "softmax-backward");
+
+int main(void)
+{
+    static const struct op *const ops[] = {&softmax_forward, &softmax_backward, NULL};
+    static const struct kit_program program = {
+        .name = "softmax", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    return kit_main(&program);
+}
