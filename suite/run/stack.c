@@ -39,8 +39,6 @@ const struct dp_stack_role dp_stack_roles[] = {
     {.role = "openmp",
      .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"},
      .linked = true},
-    {.role = "libm", .names = {"libm.so.6"}, .system = true}, /* the loader's own; a stack brings none */
-    {.role = "libmvec", .names = {"libmvec.so.1"}, .system = true},
     {.role = NULL},
 };
 
@@ -374,6 +372,12 @@ static int soname_of(const char *path, const char **ret)
     return (int)(end - *ret) + (*end == '.' ? 1 + (int)strspn(end + 1, "0123456789") : 0);
 }
 
+/* Parts of the C library are the loader's, whatever a stack holds. */
+static bool is_loaders(const char *role)
+{
+    return strcmp(role, "libm") == 0 || strcmp(role, "libmvec") == 0;
+}
+
 static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_t *library,
                                        struct dp_err *err)
 {
@@ -383,7 +387,7 @@ static enum dp_stack_fit check_library(const struct dp_stack *stack, const json_
     while (row->role && strcmp(row->role, role) != 0) {
         row++;
     }
-    if (!*path || is_inside(stack, path) || (file && is_same_file(path, file)) ||
+    if (!*path || is_loaders(role) || is_inside(stack, path) || (file && is_same_file(path, file)) ||
         (row->role && (row->instrument || (row->system && !file)))) {
         return DP_STACK_FITS;
     }

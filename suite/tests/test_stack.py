@@ -225,6 +225,11 @@ class Fitting(Case):
                 self.assertEqual((row["observed"], row["reason"], row["text"]),
                                  ("skipped", "library_missing", f"the stack '{stack}' has no library for role {role}"))
 
+    def test_the_c_library_is_the_loaders(self):
+        stack = self.make("lib/libm.so.6", "bin/python")
+        for role in ("libm", "libmvec"):
+            self.run_cases(0, "tells/*", "--stack", stack, environment={"TELLS": f'{{"{role}": "/usr/lib/lib.so"}}'})
+
     def test_other_major_than_the_program_is_linked_to(self):
         stack = self.make("lib/libdnnl.so.3", "bin/python")
         report = self.run_cases(77, "tells/*", "--stack", stack,
