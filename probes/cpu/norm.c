@@ -71,7 +71,7 @@ static int tensors_of(const struct state *s, struct onednn_tensor ret[BACK_COUNT
     const int by_group = s->is_layer ? 0 : -1; /* rows are samples, channels go through all of them */
     ret[SRC] = data_tensor(s, "src", KIT_IN, DNNL_ARG_SRC);
     ret[SCALE] = vector_tensor("scale", KIT_IN, s->c, -1, DNNL_ARG_SCALE);
-    ret[SHIFT] = vector_tensor("shift", KIT_IN, s->c, -1, DNNL_ARG_SHIFT);
+    ret[SHIFT] = vector_tensor("shift", KIT_IN, s->c, -1, s->backward ? 0 : DNNL_ARG_SHIFT);
     if (!s->backward) {
         ret[DST] = data_tensor(s, "dst", KIT_OUT, DNNL_ARG_DST);
         ret[MEAN] = vector_tensor("mean", KIT_OUT, groups_of(s), by_group, DNNL_ARG_MEAN);
@@ -123,6 +123,16 @@ static int bind_forward(struct state *s, onednn_const_md statistics, const size_
     return rc ? rc : onednn_finish(call, ret);
 }
 
+/* Nothing in a backward pass follows from the shift, so some versions and layers refuse it; others want it.
+ */
+static int bind_shift(struct state *s, struct kit_prepared *ret)
+{
+    enum { WITHOUT = 5 }; /* src, diff_dst, mean, variance, scale */
+    return onednn_query_inputs(s->layer.call.descriptor) > WITHOUT
+               ? onednn_bind_as(&s->layer.call, DNNL_ARG_SHIFT, s->layer.native[BACK_SHIFT], BACK_SHIFT, ret)
+               : KIT_OK;
+}
+
 static int prepare_passes(struct state *s, const struct onednn_tensor *tensors, int count,
                           struct kit_prepared *ret)
 {
@@ -141,6 +151,7 @@ static int prepare_passes(struct state *s, const struct onednn_tensor *tensors, 
         rc = rc ? rc
                 : describe_primitive(s, true, statistics, s->layer.forward.descriptor,
                                      &s->layer.call.descriptor);
+        rc = rc ? rc : bind_shift(s, ret);
         rc = rc ? rc : onednn_bind_internal_as(&s->layer.call, DNNL_ARG_MEAN, statistics, places[0]);
         rc = rc ? rc : onednn_bind_internal_as(&s->layer.call, DNNL_ARG_VARIANCE, statistics, places[1]);
     }

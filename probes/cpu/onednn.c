@@ -408,6 +408,14 @@ void onednn_tensors_free(struct onednn_tensors *tensors)
     *tensors = (struct onednn_tensors){0};
 }
 
+int onednn_query_inputs(dnnl_primitive_desc_t descriptor)
+{
+    int count = 0;
+    return dnnl_primitive_desc_query(descriptor, dnnl_query_num_of_inputs_s32, 0, &count) == dnnl_success
+               ? count
+               : 0;
+}
+
 size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query)
 {
     const onednn_const_md md = dnnl_primitive_desc_query_md(descriptor, query, 0);

@@ -91,6 +91,8 @@ struct onednn_call {
     } args[ONEDNN_MAX_ARGS];
 };
 
+/* How many inputs the primitive reads. */
+int onednn_query_inputs(dnnl_primitive_desc_t descriptor);
 /* Bytes of a tensor as the primitive descriptor wants it; 0: it needs none. */
 size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query);
 /* Sets aside bytes of the kit's workspace, 64-byte aligned; returns their offset. */

@@ -55,6 +55,9 @@ int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *te
     int rc = KIT_OK;
     for (int i = 0; rc == KIT_OK && i < count; i++) {
         const struct onednn_tensor *t = &tensors[i];
+        if (t->arg == 0) {
+            continue;
+        }
         rc = t->tag == dnnl_format_tag_any ? onednn_bind(&layer->call, t->arg, t->query, i, ret)
                                            : onednn_bind_as(&layer->call, t->arg, layer->native[i], i, ret);
     }

@@ -17,7 +17,7 @@ struct onednn_tensor {
     int ndim;
     int64_t shape[4];
     int batch_dim; /* or -1 */
-    int arg;       /* DNNL_ARG_SRC, ... */
+    int arg;       /* DNNL_ARG_SRC, ...; 0: of layer->forward alone */
     dnnl_format_tag_t
         tag;            /* of the native layout; 0: plain, as it is described; any: the primitive chooses */
     dnnl_query_t query; /* of `any`: what asks for the choice */
@@ -35,7 +35,7 @@ struct onednn_layer {
 void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct kit_shape *ret);
 /* Memory descriptors, plain and native. */
 int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count);
-/* Binds every tensor to layer->call, whose descriptor is set, and finishes it. */
+/* Binds every tensor that is an argument to layer->call, whose descriptor is set, and finishes it. */
 int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
                       struct kit_prepared *ret);
 
