@@ -83,22 +83,32 @@ static void put_words(struct dp_text *text, json_t *words)
     }
 }
 
-/* "string", "string or null". */
-static void put_type(struct dp_text *text, json_t *schema)
+/* "string", "string or null"; of an array's items "strings". */
+static void put_type(struct dp_text *text, json_t *schema, const char *plural)
 {
     json_t *type = json_object_get(schema, "type");
     size_t i;
     json_t *word;
     if (json_is_string(type)) {
-        dp_text_put(text, json_string_value(type));
+        dp_text_printf(text, "%s%s", json_string_value(type), plural);
     }
     json_array_foreach(type, i, word)
     {
-        dp_text_printf(text, "%s%s", i ? " or " : "", json_string_value(word));
+        dp_text_printf(text, "%s%s%s", i ? " or " : "", json_string_value(word), plural);
     }
 }
 
-static void put_kind(struct walk *walk, const char *path, json_t *given, struct dp_text *text);
+static void put_kind(struct walk *walk, const char *path, json_t *given, const char *plural,
+                     struct dp_text *text);
+
+static void put_array(struct walk *walk, const char *path, json_t *items, const char *plural,
+                      struct dp_text *text)
+{
+    char *inside = dp_printf("%s[]", path);
+    dp_text_printf(text, "array%s of ", plural);
+    put_kind(walk, inside, items, "s", text);
+    free(inside);
+}
 
 static void put_either(struct walk *walk, const char *path, json_t *schemas, struct dp_text *text)
 {
@@ -107,52 +117,53 @@ static void put_either(struct walk *walk, const char *path, json_t *schemas, str
     json_array_foreach(schemas, i, schema)
     {
         dp_text_put(text, i ? " or " : "");
-        put_kind(walk, path, schema, text);
+        put_kind(walk, path, schema, "", text);
     }
 }
 
-/* What a value is, in words; `path` is where it stands. */
-static void put_kind(struct walk *walk, const char *path, json_t *given, struct dp_text *text)
+static void put_constant(struct dp_text *text, json_t *value)
+{
+    char *shown = json_dumps(value, JSON_ENCODE_ANY);
+    dp_text_printf(text, "always %s", shown);
+    free(shown);
+}
+
+/* What a value is, in words; `path` is where it stands, `plural` is "s" where there are several. */
+static void put_kind(struct walk *walk, const char *path, json_t *given, const char *plural,
+                     struct dp_text *text)
 {
     json_t *schema = resolve(walk, given);
     json_t *items = json_object_get(schema, "items"), *words = json_object_get(schema, "enum");
-    json_t *either = json_object_get(schema, "anyOf");
+    json_t *either = json_object_get(schema, "anyOf"), *constant = json_object_get(schema, "const");
     if (items) {
-        char *inside = dp_printf("%s[]", path);
-        dp_text_put(text, "array of ");
-        put_kind(walk, inside, items, text);
-        free(inside);
+        put_array(walk, path, items, plural, text);
     } else if (is_object(schema)) {
-        dp_text_printf(text, "object, see %s", meet(walk, path, schema));
+        dp_text_printf(text, "object%s, see %s", plural, meet(walk, path, schema));
     } else if (either) {
         put_either(walk, path, either, text);
     } else if (words) {
-        dp_text_put(text, "one of ");
+        dp_text_put(text, *plural ? "words out of " : "one of ");
         put_words(text, words);
-    } else if (json_object_get(schema, "const")) {
-        char *value = json_dumps(json_object_get(schema, "const"), JSON_ENCODE_ANY);
-        dp_text_printf(text, "always %s", value);
-        free(value);
+    } else if (constant) {
+        put_constant(text, constant);
     } else {
-        put_type(text, schema);
+        put_type(text, schema, plural);
     }
 }
 
 static void put_member(struct walk *walk, const char *path, const char *name, json_t *schema, bool required)
 {
     char *inside = dp_printf("%s%s%s", path, *path ? "." : "", name);
-    struct dp_text kind = DP_TEXT(TEXT_MOST);
-    put_kind(walk, inside, schema, &kind);
+    struct dp_text line = DP_TEXT(TEXT_MOST);
+    put_kind(walk, inside, schema, "", &line);
+    const char *text = description(walk, schema);
+    dp_text_printf(&line, "%s%s%s", required ? "" : " (optional)", text ? ": " : "", text ? text : "");
     dp_roff_entry(walk->out);
     dp_roff_put(walk->out, DP_ROFF_BOLD, name);
-    dp_roff_put(walk->out, DP_ROFF_PLAIN, required ? " (" : " (optional, ");
-    dp_roff_put(walk->out, DP_ROFF_PLAIN, kind.data ? kind.data : "any value");
-    dp_roff_put(walk->out, DP_ROFF_PLAIN, ")");
     dp_roff_end(walk->out);
-    const char *text = description(walk, schema);
-    dp_roff_put(walk->out, DP_ROFF_PLAIN, text ? text : "");
+    dp_roff_put(walk->out, DP_ROFF_PLAIN, line.data);
     dp_roff_end(walk->out);
-    dp_text_free(&kind);
+    dp_text_free(&line);
     free(inside);
 }
 
