@@ -71,9 +71,8 @@ static struct rate rate_of(const struct dp_pair *pair, int side, const char *axi
     return (struct rate){0, dp_json_number(tally, "bound", 1), false};
 }
 
-/* Whether one rate cannot explain that `steady` repeated and `moving` varied. What moved along an axis that
- * has no rate (another setting, another poison) does so each time. */
-static bool excluded(const struct dp_pair *pair, int steady, int moving)
+/* What moved along an axis that has no rate (another setting, another poison) does so each time. */
+bool dp_rates_exclude(const struct dp_pair *pair, int steady, int moving)
 {
     static const char *const axes[] = {"repeat", "fresh"};
     bool rated = false;
@@ -129,32 +128,29 @@ static const json_t *output_like(const json_t *outputs, const json_t *output, si
     return found;
 }
 
-/* Bits of two sides that repeat. Only outputs that both have say anything. */
-static void compare_bits(const struct dp_pair *pair, struct dp_changes *ret)
+bool dp_outputs_equal(const json_t *before, const json_t *after, const char **ret_unlike)
 {
-    const json_t *before = json_object_get(pair->result[0], "outputs");
-    const json_t *after = json_object_get(pair->result[1], "outputs");
     size_t compared = 0;
+    bool equal = true;
     json_t *index = NULL;
-    for (size_t i = 0; i < json_array_size(before) && !ret->unlike; i++) {
+    *ret_unlike = NULL;
+    for (size_t i = 0; i < json_array_size(before) && !*ret_unlike; i++) {
         const json_t *output = json_array_get(before, i), *other = output_like(after, output, i, &index);
         if (!other) {
             continue;
         }
         if (!json_equal(json_object_get(output, "dtype"), json_object_get(other, "dtype")) ||
             !json_equal(json_object_get(output, "shape"), json_object_get(other, "shape"))) {
-            ret->unlike = "its outputs have other types or shapes";
+            *ret_unlike = "its outputs have other types or shapes";
         }
         compared++;
-        ret->is[DP_CHANGE_BITS] |=
-            !json_equal(json_object_get(output, "sha256"), json_object_get(other, "sha256"));
+        equal = equal && json_equal(json_object_get(output, "sha256"), json_object_get(other, "sha256"));
     }
     json_decref(index);
-    if (ret->unlike) {
-        ret->is[DP_CHANGE_BITS] = false;
-    } else if (compared == 0) {
-        ret->unlike = "the two have no output in common";
+    if (compared == 0) {
+        *ret_unlike = "the two have no output in common";
     }
+    return equal;
 }
 
 /* Axes that `side` is sensitive to and the other, which measured them too, is not. */
@@ -178,7 +174,9 @@ static json_t *only_of(const struct dp_pair *pair, int side)
 
 static void compare_repeating(const struct dp_pair *pair, struct dp_changes *ret)
 {
-    compare_bits(pair, ret);
+    const bool equal = dp_outputs_equal(json_object_get(pair->result[0], "outputs"),
+                                        json_object_get(pair->result[1], "outputs"), &ret->unlike);
+    ret->is[DP_CHANGE_BITS] = !equal && !ret->unlike;
     ret->axes[0] = only_of(pair, 1);
     ret->axes[1] = only_of(pair, 0);
     ret->is[DP_CHANGE_SENSITIVE] = json_array_size(ret->axes[0]) > 0;
@@ -195,10 +193,10 @@ static void compare_verdicts(const struct dp_pair *pair, struct dp_changes *ret)
     ret->is[DP_CHANGE_MENDED] = (wrong[0] && !wrong[1]) || (broken[0] && !broken[1]);
     const bool told = ret->is[DP_CHANGE_WRONG] || ret->is[DP_CHANGE_BROKEN] || ret->is[DP_CHANGE_MENDED];
     if (is(pair, 0, "repeats") && is(pair, 1, "varies") && !told) {
-        ret->is[DP_CHANGE_VARIES] = excluded(pair, 0, 1);
+        ret->is[DP_CHANGE_VARIES] = dp_rates_exclude(pair, 0, 1);
         ret->undecided = !ret->is[DP_CHANGE_VARIES];
     } else if (is(pair, 0, "varies") && is(pair, 1, "repeats") && !told) {
-        ret->is[DP_CHANGE_REPEATS] = excluded(pair, 1, 0);
+        ret->is[DP_CHANGE_REPEATS] = dp_rates_exclude(pair, 1, 0);
         ret->undecided = !ret->is[DP_CHANGE_REPEATS];
     } else if (is(pair, 0, "repeats") && is(pair, 1, "repeats")) {
         compare_repeating(pair, ret);

@@ -39,7 +39,7 @@ int dp_diff_comparable(const struct dp_diff_side sides[2], struct dp_err *err)
 
 /* --- pairs: results of both sides by id, in the order of ids --- */
 
-static json_t *by_id(const json_t *entries)
+json_t *dp_diff_by_case(const json_t *entries)
 {
     json_t *index = json_object();
     for (size_t i = 0; i < json_array_size(entries); i++) {
@@ -66,8 +66,8 @@ static void index_make(const struct dp_diff_side sides[2], struct index *ret)
     json_t *entry;
     for (int side = 0; side < 2; side++) {
         const json_t *measurements = json_object_get(sides[side].report, "measurements");
-        ret->results[side] = by_id(json_object_get(body_of(&sides[side]), "results"));
-        ret->measured[side] = by_id(json_object_get(measurements, "cases"));
+        ret->results[side] = dp_diff_by_case(json_object_get(body_of(&sides[side]), "results"));
+        ret->measured[side] = dp_diff_by_case(json_object_get(measurements, "cases"));
     }
     ret->count = 0;
     ret->ids = dp_alloc(json_object_size(ret->results[0]) + json_object_size(ret->results[1]) + 1,

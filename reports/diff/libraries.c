@@ -85,9 +85,9 @@ static json_t *families_of(const json_t *before, const json_t *after)
     return families;
 }
 
-/* The instruction set that a library says it uses: the word after "core=" (OpenBLAS) or "effective isa "
- * (oneDNN) in its configuration. Owned, NULL where it says nothing. */
-static char *isa_of(const json_t *library)
+/* The word after "core=" (OpenBLAS) or "effective isa "
+ * (oneDNN) in its configuration. */
+char *dp_library_isa(const json_t *library)
 {
     static const char *const marks[] = {"core=", "effective isa "};
     const char *config = dp_json_string(library, "config", "");
@@ -123,8 +123,7 @@ static char *config_beside(const json_t *library, const char *isa)
     return owned;
 }
 
-/* "OpenBLAS 0.3.21"; NULL for none. Owned. */
-static char *title_of(const json_t *library)
+char *dp_library_title(const json_t *library)
 {
     const char *version = dp_json_string(library, "version", "");
     return library ? dp_printf("%s%s%s", dp_json_string(library, "name", ""), *version ? " " : "", version)
@@ -151,7 +150,7 @@ static void compare_library(json_t *rows, const json_t *before, const json_t *af
     const size_t had = json_array_size(rows);
     json_t *extra = json_pack("{ss so*}", "role", role, "families", families_of(before, after));
     if (another) {
-        char *left = title_of(before), *right = title_of(after);
+        char *left = dp_library_title(before), *right = dp_library_title(after);
         json_t *found = dp_difference("library", role, "version", left, right);
         json_object_update(found, extra);
         json_array_append_new(rows, found);
@@ -160,7 +159,7 @@ static void compare_library(json_t *rows, const json_t *before, const json_t *af
         json_decref(extra);
         return;
     }
-    char *was = isa_of(before), *is = isa_of(after);
+    char *was = dp_library_isa(before), *is = dp_library_isa(after);
     const bool other_isa = was && is && strcmp(was, is) != 0;
     dp_difference_member(rows, "library", name, "version", before, after, extra);
     if (json_array_size(rows) == had && (!other_isa || built_otherwise(before, after, was, is))) {

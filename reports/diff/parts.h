@@ -23,6 +23,11 @@ struct dp_changes {
     bool undecided;
 };
 void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret);
+/* Whether two lists of outputs have the same bits, where both have an output of the same inputs. What cannot
+ * be compared is said in words in *ret_unlike, else NULL. */
+bool dp_outputs_equal(const json_t *before, const json_t *after, const char **ret_unlike);
+/* Whether one rate of differences cannot explain that side `steady` repeated and side `moving` varied. */
+bool dp_rates_exclude(const struct dp_pair *pair, int steady, int moving);
 /* Whether the case gave a result on that side. */
 bool dp_pair_ran(const struct dp_pair *pair, int side);
 void dp_changes_free(struct dp_changes *changes);
@@ -46,6 +51,12 @@ bool dp_difference_reaches(const json_t *difference, const char *backend, const 
  * there. Owned. */
 json_t *dp_diff_causes(json_t *changes, const json_t *environment);
 
+/* "OpenBLAS 0.3.21"; NULL for none. The instruction set that a library says it uses, or NULL. Owned. */
+char *dp_library_title(const json_t *library);
+char *dp_library_isa(const json_t *library);
+
+/* Entries of results or of measured cases by their id. Owned. */
+json_t *dp_diff_by_case(const json_t *entries);
 /* What a report measured, in words. Owned. */
 char *dp_diff_measured(const json_t *report);
 

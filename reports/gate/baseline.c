@@ -381,6 +381,20 @@ static json_t *merged_plan(const struct merge *m, size_t cases)
     return plan;
 }
 
+/* Members that only a newer version knows are kept, and so is what says that they may be there. */
+static void keep_newest_version(const struct merge *m, json_t *made)
+{
+    long newest = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        json_t *version = json_object_get(m->reports[i].report, "schema_version");
+        const char *minor = strchr(json_string_value(version), '.');
+        if (minor && strtol(minor + 1, NULL, 10) > newest) {
+            newest = strtol(minor + 1, NULL, 10);
+            json_object_set(made, "schema_version", version);
+        }
+    }
+}
+
 static json_t *put_together(struct merge *m, struct dp_err *err)
 {
     json_t *results = json_array(), *cases = json_array();
@@ -404,6 +418,9 @@ static json_t *put_together(struct merge *m, struct dp_err *err)
                                           .controls = json_object_get(body, "controls"),
                                           .measurements = measurements};
     json_t *made = dp_report_make(&parts, err);
+    if (made) {
+        keep_newest_version(m, made);
+    }
     json_decref(results);
     json_decref(plan);
     json_decref(measurements);

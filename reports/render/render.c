@@ -8,6 +8,7 @@
 
 #include "reports/diff/render.h"
 #include "reports/gate/render.h"
+#include "reports/matrix/render.h"
 #include "reports/render/formats.h"
 
 struct format {
@@ -16,9 +17,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-    {"text", {dp_render_text, dp_diff_text, dp_gate_text}},
-    {"json", {dp_render_json, dp_render_json, dp_render_json}},
-    {"markdown", {dp_render_markdown, dp_diff_markdown, dp_gate_markdown}},
+    {"text", {dp_render_text, dp_diff_text, dp_gate_text, dp_matrix_text}},
+    {"json", {dp_render_json, dp_render_json, dp_render_json, dp_render_json}},
+    {"markdown", {dp_render_markdown, dp_diff_markdown, dp_gate_markdown, dp_matrix_markdown}},
     {"junit", {dp_render_junit, dp_render_junit, dp_render_junit}},
     {"github", {dp_render_github, dp_render_github, dp_render_github}},
     {"summary", {dp_render_summary, dp_render_summary_diff, dp_render_summary_gate}},

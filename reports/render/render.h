@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Formats: each turns a document into bytes. A document is what a command makes: a report, a comparison, what
- * a gate decided. A new format is one file, and one row in render.c.
+ * Formats: each turns a document into bytes. A document is what a command makes: a report, a comparison of
+ * two or of several, what a gate decided. A new format is one file, and one row in render.c.
  */
 #ifndef DP_REPORTS_RENDER_H
 #define DP_REPORTS_RENDER_H
@@ -13,7 +13,13 @@
 #include "suite/base/err.h"
 #include "suite/base/text.h"
 
-enum dp_document { DP_DOCUMENT_REPORT, DP_DOCUMENT_DIFF, DP_DOCUMENT_GATE, DP_DOCUMENT_MAX };
+enum dp_document {
+    DP_DOCUMENT_REPORT,
+    DP_DOCUMENT_DIFF,
+    DP_DOCUMENT_GATE,
+    DP_DOCUMENT_MATRIX,
+    DP_DOCUMENT_MAX
+};
 
 struct dp_render_options {
     bool colour;        /* words carry the meaning, colour only repeats it */

@@ -35,15 +35,15 @@ json_t *dp_json_parse(const char *text, size_t length, const char *name, struct 
     return value;
 }
 
-/* Reads at most limit + 1 bytes, so that the caller can tell a file that is too long. Owned; NULL with errno.
- */
+/* Reads at most limit + 1 bytes, and nothing of a file that is longer, so that the caller can tell one that
+ * is too long. Owned; NULL with errno. */
 static char *read_all(int fd, size_t limit, size_t *ret_length)
 {
     struct stat status;
     const bool sized = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
     size_t room = sized && (size_t)status.st_size < limit ? (size_t)status.st_size + 1 : 65536;
     char *text = dp_alloc(1, room);
-    size_t length = 0;
+    size_t length = sized && (size_t)status.st_size > limit ? limit + 1 : 0;
     while (length <= limit) {
         if (length == room) {
             room = 2 * room < limit + 1 ? 2 * room : limit + 1;

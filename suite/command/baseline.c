@@ -92,7 +92,7 @@ static int make(const struct baseline_options *o, struct dp_diff_side *sides, st
         return -1;
     }
     add_exit(baseline);
-    int rc = dp_report_check(baseline, err);
+    int rc = dp_report_accept(baseline, err);
     if (rc != 0) {
         dp_err_prefix(err, "cannot make a baseline");
     } else {

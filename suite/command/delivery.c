@@ -99,6 +99,14 @@ int dp_delivery_check(const struct dp_strings *reports, const char *output, enum
     return 0;
 }
 
+int dp_delivery_check_format(const char *format, enum dp_document document, struct dp_err *err)
+{
+    return is_word_of(dp_format_names(document), format)
+               ? 0
+               : dp_err_set(err, DP_EXIT_USAGE, "option '--format': unknown format '%.80s', expected %s",
+                            format, dp_format_names(document));
+}
+
 static int write_one(const char *format, const char *file, const struct dp_render_options *given,
                      enum dp_document document, const json_t *json, struct dp_err *err)
 {

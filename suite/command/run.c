@@ -364,6 +364,16 @@ static int use_stack(struct run *run, struct dp_err *err)
     return 0;
 }
 
+/* A plan that cannot be made is the log's fault where the options are the log's. */
+static int refuse_log(const struct run_options *o, struct dp_err *err)
+{
+    if (o->resume) {
+        dp_err_prefix(err, "run log '%.200s', line 1", o->resume);
+        err->code = DP_EXIT_DATA;
+    }
+    return -1;
+}
+
 static int make_plan(struct run *run, struct dp_err *err)
 {
     struct run_options *o = &run->options;
@@ -373,9 +383,11 @@ static int make_plan(struct run *run, struct dp_err *err)
     }
     if (o->resume) {
         run->resumed = dp_runlog_options(o->resume, expected, err);
-        if (!run->resumed || dp_plan_options_from_json(run->resumed, &o->plan, err) != 0 ||
-            output_of_log(o, err) != 0) {
+        if (!run->resumed || output_of_log(o, err) != 0) {
             return -1;
+        }
+        if (dp_plan_options_from_json(run->resumed, &o->plan, err) != 0) {
+            return refuse_log(o, err);
         }
         char sha256[65];
         dp_catalogue_sha256(&run->catalogue, sha256);
@@ -387,7 +399,7 @@ static int make_plan(struct run *run, struct dp_err *err)
     if (use_stack(run, err) != 0) {
         return -1;
     }
-    return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err);
+    return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err) == 0 ? 0 : refuse_log(o, err);
 }
 
 static int open_log(struct run *run, struct dp_err *err)

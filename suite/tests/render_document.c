@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * usage: render_document report|diff|gate FORMAT FILE
+ * usage: render_document report|diff|gate|matrix FORMAT FILE
  *
  * Renders a document without the checks that the commands do first, so that a test can put anything into any
  * of its strings.
@@ -13,7 +13,7 @@
 
 int main(int argc, char **argv)
 {
-    static const char *const kinds[DP_DOCUMENT_MAX] = {"report", "diff", "gate"};
+    static const char *const kinds[DP_DOCUMENT_MAX] = {"report", "diff", "gate", "matrix"};
     struct dp_err err = {0};
     int kind = 0;
     while (argc == 4 && kind < DP_DOCUMENT_MAX && strcmp(argv[1], kinds[kind]) != 0) {

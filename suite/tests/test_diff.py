@@ -17,6 +17,7 @@ import unittest
 import jsonschema
 
 DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+MATRIX = json.loads((SCHEMAS / "matrix.schema.json").read_text())
 SCHEMA = json.loads((SCHEMAS / "diff.schema.json").read_text())
 CASES = ("fake/good/repeats", "fake/good/repeats-promised")
 
@@ -42,13 +43,13 @@ class Diff(unittest.TestCase):
     def tearDownClass(cls):
         cls.temporary.cleanup()
 
-    def changed(self, change):
+    def changed(self, change, name="after.json"):
         """The report with a change done to it, and the digest that goes with it."""
         report = copy.deepcopy(self.report)
         change(report)
         body = json.dumps(report["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         report["digest"] = hashlib.sha256(body.encode()).hexdigest()
-        file = self.folder / "after.json"
+        file = self.folder / name
         file.write_text(json.dumps(report))
         return file
 
@@ -120,6 +121,36 @@ class Diff(unittest.TestCase):
         done = detprobe("diff", self.before, after)
         self.assertEqual(done.returncode, 65, "a summary that does not fit its results is no report")
 
+    def test_matrix(self):
+        def zen(report):
+            self.other_bits(report)
+            report["body"]["environment"]["variables"]["OPENBLAS_CORETYPE"] = "Zen"
+
+        third = self.changed(zen, "run-zen.json")
+        first, second = (self.changed(lambda report: None, f"run-{name}.json") for name in ("haswell", "skylakex"))
+        done = detprobe("diff", first, second, third)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout, r"(?m)^equal letters, equal bits +haswell +skylakex +zen$")
+        self.assertRegex(done.stdout, r"(?m)^fake/good/repeats +a +a +b$")
+        self.assertIn("OPENBLAS_CORETYPE — haswell, skylakex: none; zen: Zen", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "the results differ in 1 of 2 cases")
+        document = json.loads(detprobe("diff", first, second, third, "--json").stdout)
+        jsonschema.Draft202012Validator(MATRIX).validate(document)
+        self.assertEqual([group["cells"] for group in document["groups"]], [["a", "a", "b"]])
+        page = self.folder / "page.md"
+        done = detprobe("diff", first, second, third, "--report", f"markdown:{page}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("| fake/good/repeats | a | a | b |", page.read_text())
+        done = detprobe("diff", first, second, first)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout.splitlines()[-1], "the results agree in 2 cases of 3 reports")
+        self.assertRegex(done.stdout, r"(?m)^ +R3 .*run-haswell")  # no two columns of one name
+
+        def other_seed(report):
+            report["body"]["plan"]["seed"] = "7"
+
+        self.one_line(detprobe("diff", first, second, self.changed(other_seed)), 65, "not comparable", "after.json")
+
     def test_other_versions(self):
         def newer(report):
             report["schema_version"] = "1.7"
@@ -144,7 +175,9 @@ class Diff(unittest.TestCase):
         self.one_line(detprobe("diff", self.before, self.changed(other_seed)), 65, "not comparable",
                       'seed "1" against "7"')
         self.one_line(detprobe("diff", self.before), 64, "1 is named")
-        self.one_line(detprobe("diff", self.before, self.before, self.before), 64, "3 are named")
+        self.one_line(detprobe("diff", *[self.before] * 27), 64, "27 are named")
+        self.one_line(detprobe("diff", *[self.before] * 3, "--format", "junit"), 64, "junit", "text|json|markdown")
+        self.one_line(detprobe("diff", *[self.before] * 3, "--report", f"sarif:{self.folder}/x"), 64, "sarif")
         self.one_line(detprobe("diff", self.before, self.folder / "nothing.json"), 65, "nothing.json")
         damaged = self.folder / "damaged.json"
         damaged.write_bytes(self.before.read_bytes()[:-50])

@@ -310,13 +310,14 @@ static const struct {
     const char *format, *suffix;
 } formats[] = {{"junit", "junit.xml"}, {"github", "github.txt"}, {"tap", "tap"},   {"sarif", "sarif"},
                {"prometheus", "prom"}, {"markdown", "md"},       {"summary", "md"}};
+enum { KINDS = DP_DOCUMENT_GATE + 1 }; /* of documents with these formats */
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 static void test_golden(void **state)
 {
-    json_t *documents[DP_DOCUMENT_MAX] = {report("findings"), diff(), load("gate.json")};
-    static const char *const names[DP_DOCUMENT_MAX] = {"findings", "diff", "gate"};
-    for (int kind = 0; kind < DP_DOCUMENT_MAX; kind++) {
+    json_t *documents[KINDS] = {report("findings"), diff(), load("gate.json")};
+    static const char *const names[KINDS] = {"findings", "diff", "gate"};
+    for (int kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < FORMATS; i++) {
             char *name = dp_printf("%s.%s", names[kind], formats[i].suffix);
             struct dp_text out = render((enum dp_document)kind, formats[i].format, documents[kind]);
@@ -477,8 +478,8 @@ static void poison(json_t *value, const char *with)
 
 static void test_hostile_everywhere(void **state)
 {
-    json_t *documents[DP_DOCUMENT_MAX] = {report("findings"), diff(), load("gate.json")};
-    for (int kind = 0; kind < DP_DOCUMENT_MAX; kind++) {
+    json_t *documents[KINDS] = {report("findings"), diff(), load("gate.json")};
+    for (int kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
             json_t *copy = json_deep_copy(documents[kind]);
             poison(copy, hostile[i]);

@@ -230,7 +230,7 @@ static void check_supported(const json_t *root, const json_t *schema, const char
 
 static void test_builtin(void **state)
 {
-    static const char *const names[] = {"catalogue", "diff", "list", "report"};
+    static const char *const names[] = {"catalogue", "diff", "list", "matrix", "report"};
     for (size_t i = 0; i < COUNT(names); i++) {
         const json_t *schema = dp_schema_builtin(names[i]);
         assert_non_null(schema);
