@@ -216,54 +216,6 @@ static void put_environment(const json_t *diff, struct dp_text *out)
     dp_text_put(out, "</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-/* A reason, how many cases it holds for, and which. */
-static void put_reason(struct dp_text *out, const char *reason, const json_t *cases)
-{
-    dp_text_printf(out, "<details><summary>%zu: ", json_array_size(cases));
-    dp_html_text(out, reason);
-    dp_text_put(out, "</summary>\n<p class=\"id\">");
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        dp_text_put(out, i > 0 ? "<br>" : "");
-        dp_html_text(out, json_string_value(json_array_get(cases, i)));
-    }
-    dp_text_put(out, "</p></details>\n");
-}
-
-/* reason -> cases of those that could not be compared. Owned. */
-static json_t *by_reason(const json_t *unlike)
-{
-    json_t *reasons = json_object();
-    for (size_t i = 0; i < json_array_size(unlike); i++) {
-        const json_t *row = json_array_get(unlike, i);
-        const char *reason = dp_json_string(row, "reason", "");
-        if (!json_object_get(reasons, reason)) {
-            json_object_set_new(reasons, reason, json_array());
-        }
-        json_array_append_new(json_object_get(reasons, reason), json_string(dp_json_string(row, "case", "")));
-    }
-    return reasons;
-}
-
-static void put_not_compared(const json_t *diff, struct dp_text *out)
-{
-    json_t *reasons = by_reason(json_object_get(diff, "not_compared")), *cases;
-    const json_t *undecided = json_object_get(diff, "undecided");
-    const char *reason;
-    if (json_object_size(reasons) + json_array_size(undecided) > 0) {
-        dp_text_put(out, "<section aria-labelledby=\"h-unlike\">\n<h2 id=\"h-unlike\">Neither the same nor "
-                         "changed</h2>\n");
-        json_object_foreach(reasons, reason, cases)
-        {
-            put_reason(out, reason, cases);
-        }
-        if (json_array_size(undecided) > 0) {
-            put_reason(out, "vary on one side alone, which one rate of differences explains", undecided);
-        }
-        dp_text_put(out, "</section>\n");
-    }
-    json_decref(reasons);
-}
-
 void dp_render_html_diff(const json_t *diff, const struct dp_render_options *options, struct dp_text *out)
 {
     const json_t *kinds = json_object_get(json_object_get(diff, "summary"), "kinds");
@@ -285,7 +237,7 @@ void dp_render_html_diff(const json_t *diff, const struct dp_render_options *opt
     put_sides(diff, out);
     put_changes(diff, out);
     put_environment(diff, out);
-    put_not_compared(diff, out);
+    dp_html_not_compared(out, json_object_get(diff, "not_compared"), json_object_get(diff, "undecided"));
     dp_html_close(out, "");
     free(about);
     free(sentence);

@@ -52,6 +52,8 @@ struct dp_html_facet {
     const char *name, *label;
 };
 void dp_html_filters(struct dp_text *out, const struct dp_html_facet *facets, const char *what);
+/* The section of cases that could not be compared, by reason, and of those that could not be decided. */
+void dp_html_not_compared(struct dp_text *out, const json_t *unlike, const json_t *undecided);
 void dp_html_pair(struct dp_text *out, const char *name, const char *value); /* <dt>, <dd> */
 
 /* What an axis showed of a case, in a word: "repeats", "varies", "moved", "confounded", "not measured", ""

@@ -23,6 +23,6 @@ dp_render_function dp_render_summary;
 dp_render_function dp_render_summary_diff;
 dp_render_function dp_render_summary_gate;
 
-dp_render_function dp_render_html_report, dp_render_html_diff, dp_render_html_gate;
+dp_render_function dp_render_html_report, dp_render_html_diff, dp_render_html_gate, dp_render_html_matrix;
 
 #endif

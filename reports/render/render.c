@@ -26,7 +26,7 @@ static const struct format formats[] = {
     {"tap", {dp_render_tap, dp_render_tap, dp_render_tap}},
     {"sarif", {dp_render_sarif, dp_render_sarif, dp_render_sarif}},
     {"prometheus", {dp_render_prometheus, dp_render_prometheus, dp_render_prometheus}},
-    {"html", {dp_render_html_report, dp_render_html_diff, dp_render_html_gate}},
+    {"html", {dp_render_html_report, dp_render_html_diff, dp_render_html_gate, dp_render_html_matrix}},
 };
 #define COUNT (sizeof(formats) / sizeof(formats[0]))
 

@@ -141,6 +141,22 @@ def full_gate(version):
     }
 
 
+def full_matrix(version):
+    report = {"label": "first", "name": "a.json", "measured": "OpenBLAS 1", "digest": "0" * 64, "tool": "0.1.0",
+              "counts": {"repeats": 3}}
+    return {
+        "schema_version": version, "reports": [report, {**report, "label": "second"}, {**report, "label": "third"}],
+        "plan": {"level": "quick", "seed": "1"},
+        "summary": {"agree": False, "cases": 6, "alike": 2, "differing": 3, "undecided": 1, "idle": 0},
+        "groups": [{"family": "cpu/gemm", "cells": ["broken", "a", "a"], "cases": ["cpu/gemm/sgemm-1"], "follows": [0]},
+                   {"family": "cpu/conv", "cells": ["a", "b", "-"], "cases": ["cpu/conv/conv-1", "cpu/conv/conv-2"],
+                    "follows": []}],
+        "environment": [{"kind": "library", "subject": "OpenBLAS", "member": "version", "values": ["1", "2", None],
+                         "families": ["cpu/gemm"]}],
+        "not_compared": [{"case": "cpu/gemm/sgemm-3", "reason": "another definition"}],
+    }
+
+
 def many(measured, count):
     """A report with `count` measured cases: those of a real one, again under other names."""
     report = load(measured)

@@ -25,10 +25,10 @@ import browser
 import pages
 
 DETPROBE, RENDER, REPORTS, CORPUS = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
-SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff", "gate")}
+SCHEMAS = {kind: pages.load(REPORTS / "schema" / f"{kind}.schema.json") for kind in ("report", "diff", "gate", "matrix")}
 VERSIONS = {kind: schema["properties"]["schema_version"].get("const") for kind, schema in SCHEMAS.items()}
 DOCUMENTS = {"report": pages.full_report(CORPUS), "diff": pages.full_diff(VERSIONS["diff"]),
-             "gate": pages.full_gate(VERSIONS["gate"])}
+             "gate": pages.full_gate(VERSIONS["gate"]), "matrix": pages.full_matrix(VERSIONS["matrix"])}
 MEASURED = REPORTS / "measured" / "cpu-debian12-quick.json"
 MOST = 2 << 20  # bytes of a page of 1000 cases
 VOID = {"meta", "link", "col", "input", "br"}
@@ -175,6 +175,15 @@ class Page(Pages):
         self.assertNotIn("h-problems", text)
         self.assertIn('<h1 class="warn">', render("gate", {**passed, "verdict": "no_verdict"}, self.folder))
 
+    def test_matrix(self):
+        text = render("matrix", DOCUMENTS["matrix"], self.folder)
+        self.assertIn('<h1 class="warn">the results differ', text)
+        rows = [re.findall(r'<td class="(?:same same|word)-([a-z-]+)">', row)
+                for row in re.findall(r'<tr data-case="[^"]*" data-family=.*', text)]
+        self.assertEqual(rows, [["broken", "a", "a"], ["a", "b", "-"]])
+        for words in ("cpu/conv/conv-2", "<td>1</td><td>2</td>", "not there", "third", "1: another definition"):
+            self.assertIn(words, text)
+
     def test_diff_sides(self):
         text = render("diff", DOCUMENTS["diff"], self.folder)
         row = re.search(r'<tr data-case="cpu/gemm/sgemm-1".*', text).group(0)
@@ -213,13 +222,14 @@ class Page(Pages):
         report, page = CORPUS / "good-findings.json", self.folder / "page.html"
         for arguments, code, words in ((("show", report), 0, "2 guarantees broken"),
                                        (("diff", report, report), 0, "the results agree"),
+                                       (("diff", report, report, report), 0, "the results agree"),
                                        (("gate", report), 1, "gate failed")):
             done = subprocess.run([DETPROBE, *arguments, "--format", "html", "-o", page], capture_output=True, timeout=60,
                                   check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (code, b"", b""))
             self.assertEqual(Structure(page.read_text(encoding="utf-8")).faults, [])
             self.assertIn(words, page.read_text(encoding="utf-8"))
-            self.assertIn("good-findings.json", page.read_text(encoding="utf-8"))
+            self.assertIn("good-findings", page.read_text(encoding="utf-8"))
 
     def test_weight(self):
         text = render("report", pages.many(MEASURED, 1000), self.folder)
