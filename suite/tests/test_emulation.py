@@ -355,6 +355,8 @@ class Refusals(Emulated):
         self.skipped("mode=2", "device_busy", "PROHIBITED")
         self.skipped("mode=3", "device_busy", "EXCLUSIVE_PROCESS")
         self.skipped("mode=3", "device_busy", "--force")
+        required = self.detprobe("run", "--level", "quick", "--require", "cuda", *GEMM, injection="mode=3")
+        self.assertEqual(required.returncode, 2, "a pipeline must not pass on a device that it could not use")
 
     def test_memory(self):
         self.skipped("memory=1048576", "memory", "MiB")

@@ -451,8 +451,7 @@ static void assert_shapes(enum dp_document kind, const json_t *document)
 static const char *const hostile[] = {
     "\n::error title=x::y\nnot ok 1\n1..0\nBail out!\n",
     "<script>alert(1)</script>]]><!-- & \" ' -->",
-    "%0A::set-env name=x::y # SKIP \\# TO"
-    "DO ",
+    "%0A::set-env name=x::y # SKIP \\# todo ",
     "a,b:c::d|e [f](javascript:g) ![h](i) `j`",
     "\033[31m\a\b \xe2\x80\xae \xef\xbf\xbf \xef\xbf\xbe",
     "'; rm -rf / #$(id)`id`\\",
