@@ -80,7 +80,8 @@ class Case(unittest.TestCase):
         """Every command that reads a file of this kind."""
         return {
             "report": [("show", path), ("show", path, "--format", "html"), ("validate", path),
-                       ("diff", path, "good.json"), ("diff", "good.json", path), ("gate", path),
+                       ("diff", path, "good.json"), ("diff", "good.json", path),
+                       ("diff", "good.json", "good.json", path), ("gate", path),
                        ("baseline", "good.json", path), ("sign", "--key", "k.pem", path, "-o", "-")],
             "baseline": [("gate", "good.json", "--baseline", path)],
             "policy": [("gate", "good.json", "--policy", path),
@@ -241,12 +242,16 @@ class Names(Case):
             for command in (("list",), ("run", "cpu/a/*", "--dry-run"), ("doctor",)):
                 self.refused(self.run_in(*command, probes=folder), "climb.json", place)
 
-    def catalogue(self):
-        """The digest of the catalogue as a run log holds it."""
-        log = self.deep / "begun.json.log.jsonl"
-        subprocess.run([DETPROBE, "run", "python/stdlib/*", "--level", "quick", "--budget", "9s", "-o",
-                        self.deep / "begun.json"], capture_output=True, timeout=60)
-        return json.loads(log.read_text().splitlines()[0])["plan"]["catalogue_sha256"]
+    def begin(self, folder):
+        """The plan in the log of a run that has one case, of a program that dies at once."""
+        (folder / "probe").write_text("#!/bin/sh\n")
+        (folder / "probe").chmod(0o755)
+        case = {"id": "cpu/dies/x", "op": "x", "guarantee": {"level": "unstated"}}
+        (folder / "probe.json").write_text(json.dumps({"schema_version": "1.0", "program": "probe", "cases": [case]}))
+        environment = {**os.environ, "DETPROBE_PROBE_PATH": str(folder)}
+        subprocess.run([DETPROBE, "run", case["id"], "--level", "quick", "-o", folder / "begun.out"], env=environment,
+                       capture_output=True, timeout=60)
+        return json.loads((folder / "begun.out.log.jsonl").read_text().splitlines()[0])["plan"]
 
     def test_in_a_run_log(self):
         options = {"level": CLIMB, "seed": "1", "seeds": 0, "runs": 0, "fresh": -1, "budget_ns": 0, "axes": [],
@@ -255,12 +260,14 @@ class Names(Case):
         hello = {"hello": {"program": CLIMB, "message": {"type": "hello", "program": CLIMB, "protocol": 1}}}
         path = self.write("climb.json.log.jsonl", f"{json.dumps({'plan': plan})}\n{json.dumps(hello)}\n")
         self.refused(self.run_in("run", "--resume", path.name), path.name)
+        probes = self.deep / "probes"
+        probes.mkdir()
+        begun = self.begin(probes)
         for change, place in (({"level": "x"}, "line 1"), ({"seeds": 10**6}, "'seeds'"), ({"seed": "-1"}, "'seed'"),
                               ({"axes": ["x"]}, "line 1"), ({"budget_ns": 1e9}, "'budget_ns'"), ({"stack": 7}, "'stack'")):
-            own = {**options, "level": "quick", "include": [], "stack": None, **change}
-            text = json.dumps({"plan": {**plan, "options": own, "catalogue_sha256": self.catalogue()}})
-            path = self.write("climb.json.log.jsonl", text + "\n")
-            self.refused(self.run_in("run", "--resume", path.name), path.name, place)
+            own = {**begun, "options": {**begun["options"], **change}}
+            path = self.write("climb.json.log.jsonl", json.dumps({"plan": own}) + "\n")
+            self.refused(self.run_in("run", "--resume", path.name, probes=probes), path.name, place)
         path = self.write("good.json.log.jsonl", "not a log\n")
         self.refused(self.run_in("run", "--resume", path.name), path.name, "line 1")
 
