@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reports/diff/diff.h"
+#include "reports/matrix/matrix.h"
 #include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/schema.h"
@@ -26,6 +27,22 @@ static void compare(const json_t *before, const json_t *after)
     fuzz_expect(before != after || dp_diff_agrees(diff), "a report that differs from itself");
     fuzz_render(DP_DOCUMENT_DIFF, diff);
     json_decref(diff);
+}
+
+static void compare_three(const json_t *report)
+{
+    const struct dp_diff_side sides[3] = {{.report = fuzz_other_report(), .name = "a"},
+                                          {.report = report, .name = "b"},
+                                          {.report = report, .name = "c"}};
+    struct dp_err err = {0};
+    json_t *matrix = dp_matrix_make(sides, 3, &err);
+    if (!matrix) {
+        fuzz_expect_refusal(&err, 0);
+        return;
+    }
+    fuzz_expect(dp_schema_check(dp_schema_builtin("matrix"), matrix, &err) == 0, err.text);
+    fuzz_render(DP_DOCUMENT_MATRIX, matrix);
+    json_decref(matrix);
 }
 
 /* What is written is read back. */
@@ -49,6 +66,7 @@ void fuzz_one(const char *text, size_t length)
         compare(report, report);
         compare(fuzz_other_report(), report);
         compare(report, fuzz_other_report());
+        compare_three(report);
     }
     json_decref(report);
 }
