@@ -12,8 +12,9 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
-#define MAX_NAMED 3 /* differences in the words of a cause */
-#define MAX_KEPT 64 /* differences that a cause points at */
+#define MAX_NAMED 3   /* differences in the words of a cause */
+#define MAX_KEPT 64   /* differences that a cause points at */
+#define MAX_FREE 2000 /* differences that may reach anybody, by weight: real environments have dozens */
 
 /* --- differences by whom they reach --- */
 
@@ -40,7 +41,7 @@ static struct reach reach_of(const json_t *environment)
         for (size_t k = 0; k < json_array_size(families); k++) {
             append_place(reach.by_family, json_string_value(json_array_get(families, k)), i);
         }
-        if (!families) {
+        if (!families && json_array_size(reach.free) < MAX_FREE) {
             json_array_append_new(reach.free, json_integer((json_int_t)i));
         }
     }
@@ -78,6 +79,14 @@ static bool is_set_by(const json_t *change, const json_t *difference)
            dp_json_array_has(json_object_get(change, "sets"), dp_json_string(difference, "subject", ""));
 }
 
+/* A list of processor flags says less than how many lines it takes; the environment has it. */
+static const char *headline_of(const json_t *difference)
+{
+    const bool flags = strcmp(dp_json_string(difference, "member", ""), "cpu_flags") == 0 &&
+                       strcmp(dp_json_string(difference, "kind", ""), "host") == 0;
+    return flags ? "other cpu_flags" : dp_json_string(difference, "words", "");
+}
+
 static json_t *differences_of(const struct reach *reach, const json_t *change, const char *family)
 {
     const json_t *lists[2] = {json_object_get(reach->by_family, family), reach->free};
@@ -91,7 +100,7 @@ static json_t *differences_of(const struct reach *reach, const json_t *change, c
             continue;
         }
         if (count < MAX_NAMED) {
-            dp_text_printf(&words, "%s%s", words.length ? "; " : "", dp_json_string(difference, "words", ""));
+            dp_text_printf(&words, "%s%s", words.length ? "; " : "", headline_of(difference));
         }
         if (count++ < MAX_KEPT) {
             json_array_append_new(places, json_integer((json_int_t)place));

@@ -12,6 +12,7 @@
 
 struct environments {
     const json_t *of[DP_MATRIX_MOST];
+    json_t *by_role[DP_MATRIX_MOST]; /* role -> its libraries */
     size_t count;
     json_t *rows;
 };
@@ -61,12 +62,11 @@ static json_t *keys_of_all(const struct environments *all, const char *member)
 
 /* "OpenBLAS 0.3.21": what all libraries of a role say, joined by commas; null where the role has none. Owned.
  */
-static json_t *said_by(const json_t *libraries, const char *role, char *(*say)(const json_t *library))
+static json_t *said_by(const json_t *libraries, char *(*say)(const json_t *library))
 {
     struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     for (size_t i = 0; i < json_array_size(libraries); i++) {
-        const json_t *library = json_array_get(libraries, i);
-        char *said = strcmp(dp_json_string(library, "role", ""), role) == 0 ? say(library) : NULL;
+        char *said = say(json_array_get(libraries, i));
         if (said) {
             dp_text_printf(&words, "%s%s", words.length ? ", " : "", said);
         }
@@ -93,15 +93,12 @@ static json_t *families_of(const struct environments *all, const char *role)
     json_t *names = json_object(), *families = NULL;
     bool known = true;
     for (size_t i = 0; i < all->count; i++) {
-        const json_t *libraries = json_object_get(all->of[i], "libraries");
+        const json_t *libraries = json_object_get(all->by_role[i], role);
         for (size_t k = 0; k < json_array_size(libraries); k++) {
-            const json_t *library = json_array_get(libraries, k);
-            if (strcmp(dp_json_string(library, "role", ""), role) == 0) {
-                const json_t *own = json_object_get(library, "families");
-                known = known && own;
-                for (size_t f = 0; f < json_array_size(own); f++) {
-                    json_object_set_new(names, json_string_value(json_array_get(own, f)), json_true());
-                }
+            const json_t *own = json_object_get(json_array_get(libraries, k), "families");
+            known = known && own;
+            for (size_t f = 0; f < json_array_size(own); f++) {
+                json_object_set_new(names, json_string_value(json_array_get(own, f)), json_true());
             }
         }
     }
@@ -129,8 +126,7 @@ static void compare_role(struct environments *all, const char *role)
         }
         json_t *values = json_array();
         for (size_t i = 0; i < all->count; i++) {
-            json_array_append_new(values,
-                                  said_by(json_object_get(all->of[i], "libraries"), role, members[m].say));
+            json_array_append_new(values, said_by(json_object_get(all->by_role[i], role), members[m].say));
         }
         json_t *row = add_row(all, members[m].kind, role, members[m].member, values);
         if (row && families) {
@@ -150,17 +146,35 @@ static json_t *libraries_of_all(const struct environments *all)
     return libraries;
 }
 
-static void compare_libraries(struct environments *all, const json_t *libraries)
+/* Owned. */
+static json_t *by_role(const json_t *libraries)
 {
     json_t *roles = json_object();
     for (size_t i = 0; i < json_array_size(libraries); i++) {
-        json_object_set_new(roles, dp_json_string(json_array_get(libraries, i), "role", ""), json_true());
+        const char *role = dp_json_string(json_array_get(libraries, i), "role", "");
+        if (!json_object_get(roles, role)) {
+            json_object_set_new(roles, role, json_array());
+        }
+        json_array_append(json_object_get(roles, role), json_array_get(libraries, i));
+    }
+    return roles;
+}
+
+static void compare_libraries(struct environments *all)
+{
+    json_t *roles = json_object();
+    for (size_t i = 0; i < all->count; i++) {
+        all->by_role[i] = by_role(json_object_get(all->of[i], "libraries"));
+        json_object_update_missing(roles, all->by_role[i]);
     }
     const char *role;
     json_t *unused;
     json_object_foreach(roles, role, unused)
     {
         compare_role(all, role);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        json_decref(all->by_role[i]);
     }
     json_decref(roles);
 }
@@ -236,7 +250,7 @@ json_t *dp_matrix_environment(const struct dp_diff_side *sides, size_t count)
         all.of[i] = json_object_get(json_object_get(sides[i].report, "body"), "environment");
     }
     json_t *libraries = libraries_of_all(&all);
-    compare_libraries(&all, libraries);
+    compare_libraries(&all);
     compare_devices(&all);
     compare_variables(&all, libraries);
     compare_host(&all);

@@ -76,7 +76,7 @@ static bool is_good(const json_t *labels, size_t own)
 
 json_t *dp_matrix_labels(const struct dp_diff_side *sides, size_t count)
 {
-    char *stems[DP_MATRIX_MOST];
+    char *stems[DP_MATRIX_MOST] = {NULL};
     json_t *labels = json_array(), *numbers = json_array();
     for (size_t i = 0; i < count; i++) {
         stems[i] = stem_of(sides[i].name);

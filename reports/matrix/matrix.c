@@ -12,6 +12,8 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
+#define MAX_ROWS 2000 /* of the environment, held against each group: real ones have dozens */
+
 /* What one report says of each case. */
 struct column {
     json_t *results, *measured; /* by id */
@@ -211,7 +213,7 @@ static json_t *followed(const json_t *environment, const json_t *cells, const ch
                         const char *family)
 {
     json_t *places = json_array();
-    for (size_t r = 0; r < json_array_size(environment) && json_array_size(places) < 8; r++) {
+    for (size_t r = 0; r < json_array_size(environment) && r < MAX_ROWS && json_array_size(places) < 8; r++) {
         const json_t *difference = json_array_get(environment, r);
         const json_t *values = json_object_get(difference, "values");
         bool follows = dp_difference_reaches(difference, backend, family);

@@ -263,6 +263,10 @@ static void test_what_explains(void **state)
         {"", "{'libraries':[{'role':'cblas','name':'X','version':'1','path':'/a'}]}",
          "{'libraries':[{'role':'cblas','name':'X','version':'1','path':'/b'}]}",
          "X path /a \xe2\x86\x92 /b"},
+        /* flags are many: how they differ stands in the environment alone */
+        {"", "{'host':{'cpu_model':'A','cpu_flags':['avx','fma','sse']}}",
+         "{'host':{'cpu_model':'B','cpu_flags':['avx','avx512f','sse']}}",
+         "cpu_model A \xe2\x86\x92 B; other cpu_flags"},
         /* a variable reaches who reads it */
         {"", "{'libraries':[" BLAS("1", "Zen") "," DNNL "],'variables':{}}",
          "{'libraries':[" BLAS("1", "Zen") "," DNNL "],'variables':{'OPENBLAS_NUM_THREADS':'1'}}",
