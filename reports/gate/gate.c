@@ -171,9 +171,19 @@ static enum dp_gate_verdict decide(const struct tally *tally, const json_t *prob
                                            : DP_GATE_PASSED;
 }
 
+static bool fails_on_anything(const struct dp_rules *rules)
+{
+    for (int rule = 0; rule < DP_RULE_MAX; rule++) {
+        if (rules->fails[rule]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "2 findings in 269 cases, 1 of them new; 888 skipped; 3 allowed until 2027-01-01". Owned. */
 static char *sentence(const struct tally *tally, const json_t *problems, enum dp_gate_verdict verdict,
-                      bool baseline)
+                      const struct dp_known *known, const struct dp_rules *rules)
 {
     struct dp_text words = DP_TEXT(4096);
     if (verdict == DP_GATE_NO_VERDICT) {
@@ -185,11 +195,12 @@ static char *sentence(const struct tally *tally, const json_t *problems, enum dp
     } else if (verdict == DP_GATE_FAILED) {
         dp_text_printf(&words, "%zu %s in %zu %s", tally->failed, tally->failed == 1 ? "finding" : "findings",
                        tally->checked, tally->checked == 1 ? "case" : "cases");
-        if (baseline) {
+        if (known->diff) {
             dp_text_printf(&words, ", %zu of them new", tally->fresh);
         }
     } else {
-        dp_text_printf(&words, "%zu %s, no finding", tally->checked, tally->checked == 1 ? "case" : "cases");
+        dp_text_printf(&words, "%zu %s, %s", tally->checked, tally->checked == 1 ? "case" : "cases",
+                       fails_on_anything(rules) ? "no finding" : "nothing is set to fail");
     }
     if (tally->skipped > 0 && verdict != DP_GATE_NO_VERDICT) {
         dp_text_printf(&words, "; %zu not tested", tally->skipped);
@@ -241,7 +252,7 @@ static json_t *assemble(const struct dp_known *known, const struct dp_rules *rul
     count_cases(json_object_get(json_object_get(body, "summary"), "counts"), &tally);
     json_t *problems = dp_gate_problems(input, &hard);
     const enum dp_gate_verdict verdict = decide(&tally, problems, hard);
-    char *reason = sentence(&tally, problems, verdict, known->diff != NULL);
+    char *reason = sentence(&tally, problems, verdict, known, rules);
     json_t *summary = json_pack("{sI sI sI sI sI}", "checked", (json_int_t)tally.checked, "failed",
                                 (json_int_t)tally.failed, "new", (json_int_t)tally.fresh, "allowed",
                                 (json_int_t)tally.allowed, "skipped", (json_int_t)tally.skipped);

@@ -39,7 +39,8 @@ struct dp_gate_input {
  * and the baseline is valid (65). */
 int dp_gate_prepare(const struct dp_gate_input *input, struct dp_err *err);
 /* Whether the baseline is of the report's plan and, unless any will do, of its class of devices. Reads plan,
- * environment and the backends of results that ran, so that a run can ask before it begins. Code 65. */
+ * environment, and of results the cases and the backends of those that ran, so that a run can ask before it
+ * begins. Code 65. */
 int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err);
 /* Both, then the answer. Owned; NULL with the code of the error. */
 json_t *dp_gate_make(const struct dp_gate_input *input, struct dp_err *err);

@@ -61,13 +61,33 @@ char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side
     return words;
 }
 
+/* A baseline that knows none of the cases would let all of them pass. */
+static int check_common(const struct dp_gate_input *input, struct dp_err *err)
+{
+    const json_t *sides[2] = {json_object_get(body_of(&input->baseline), "results"),
+                              json_object_get(body_of(&input->report), "results")};
+    json_t *ids = json_object();
+    bool common = false;
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < json_array_size(sides[side]) && !common; i++) {
+            const char *id = dp_json_string(json_array_get(sides[side], i), "case", "");
+            common = side == 1 && json_object_get(ids, id);
+            json_object_set_new(ids, id, json_true());
+        }
+    }
+    json_decref(ids);
+    return common ? 0
+                  : dp_err_set(err, DP_EXIT_DATA, "'%.200s' and baseline '%.200s' have no case in common",
+                               input->report.name, input->baseline.name);
+}
+
 int dp_gate_comparable(const struct dp_gate_input *input, struct dp_err *err)
 {
     const struct dp_diff_side sides[2] = {input->baseline, input->report};
     if (!input->baseline.report) {
         return 0;
     }
-    if (dp_diff_comparable(sides, err) != 0) {
+    if (dp_diff_comparable(sides, err) != 0 || check_common(input, err) != 0) {
         return -1;
     }
     char *other = input->any_device ? NULL : dp_other_class(&input->baseline, &input->report);
@@ -148,6 +168,13 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
     ret->diff = dp_diff_make(sides, err);
     if (!ret->diff) {
         return -1;
+    }
+    if (!dp_diff_compares(ret->diff)) {
+        return dp_err_set(
+            err, DP_EXIT_DATA,
+            "'%.150s' and baseline '%.150s' have no case that can be compared: %s, make one anew",
+            input->report.name, input->baseline.name,
+            dp_json_string(json_array_get(json_object_get(ret->diff, "not_compared"), 0), "reason", ""));
     }
     index_by_case(json_object_get(body, "results"), ret->results);
     size_t i;

@@ -18,8 +18,7 @@ const struct dp_exit_meaning dp_exit_meanings[] = {
      "gate fails"},
     {DP_EXIT_NO_VERDICT, "2",
      "no verdict: a control misbehaved, a program did not use the stack, a required backend is absent, an "
-     "error, "
-     "something could not be written"},
+     "error, too little was measured for a policy, something could not be written"},
     {DP_EXIT_USAGE, "64", "bad usage"},
     {DP_EXIT_DATA, "65", "bad input: a file, a stack, a signature, or reports that cannot be compared"},
     {DP_EXIT_NOTHING_RAN, "77", "nothing could run"},

@@ -141,16 +141,17 @@ static const struct dp_command_line command_line = {
          {DP_EXIT_DATA, "bad catalogue, run log, stack, policy or baseline"},
          {DP_EXIT_NOTHING_RAN, "nothing could run"},
          {DP_EXIT_SIGNAL, "stopped by signal N; the report is written and marked interrupted"}},
-    .examples = {{"detprobe run --all --level quick", "every case, in seconds"},
-                 {"detprobe run --all --level quick --require cpu -o report.json",
-                  "in CI: the exit code is the verdict, the report is kept"},
-                 {"detprobe run 'cpu/gemm/*' --level quick --baseline before.json --fail-on changes",
-                  "fails on whatever is worse than it was, or has other bits"},
-                 {"detprobe run 'cpu/conv/*' @blas --exclude @cuda", "only what is used"},
-                 {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
-                  "one axis alone, and any variation fails"},
-                 {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
-                 {"detprobe run --resume report.json.log.jsonl", "go on after a kill, to the same report"}},
+    .examples =
+        {{"detprobe run --all --level quick", "every case, in seconds"},
+         {"detprobe run --all --level quick --require cpu -o report.json",
+          "in CI: the exit code is the verdict, the report is kept"},
+         {"detprobe run python/stdlib/list-sum --level quick --baseline before.json --fail-on changes",
+          "fails on whatever is worse than it was, or has other bits"},
+         {"detprobe run 'cpu/conv/*' @blas --exclude @cuda", "only what is used"},
+         {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
+          "one axis alone, and any variation fails"},
+         {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
+         {"detprobe run --resume report.json.log.jsonl", "go on after a kill, to the same report"}},
 };
 
 /* "--axis threads,batch" is two axes. `*ret_text` owns the pieces. */
@@ -260,10 +261,10 @@ static int check_gate(const struct run *run, struct dp_err *err)
     }
     json_t *results = json_array();
     for (size_t i = 0; i < run->plan.case_count; i++) {
-        const char *backend = run->plan.cases[i]->backend;
-        if (strcmp(backend, "cuda") != 0) {
-            json_array_append_new(results, json_pack("{ss ss}", "backend", backend, "observed", "repeats"));
-        }
+        const struct dp_case *item = run->plan.cases[i];
+        const char *observed = strcmp(item->backend, "cuda") == 0 ? "untested" : "repeats";
+        json_array_append_new(results, json_pack("{ss ss ss}", "case", item->id, "backend", item->backend,
+                                                 "observed", observed));
     }
     json_t *planned = json_pack("{s{so s{so} so}}", "body", "plan", dp_plan_describe(&run->plan),
                                 "environment", "host", dp_host_facts(), "results", results);

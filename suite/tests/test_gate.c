@@ -219,6 +219,9 @@ static void test_sentences(void **state)
     assert_string_equal(dp_json_string(json_array_get(json_object_get(gate, "findings"), 0), "reproduce", ""),
                         "detprobe run cpu/gemm/x --level quick --seed 1");
     json_decref(gate);
+    gate = decide(report((struct setup){.x = {WRONG, NULL}, .exit = 1}), NULL, "{'fail':[]}");
+    expect_reason(gate, "1 case, nothing is set to fail");
+    json_decref(gate);
     gate = decide(report((struct setup){.x = {ERROR, NULL}, .exit = 2}), NULL, NULL);
     sentence = dp_gate_sentence(gate);
     assert_string_equal(sentence, "gate without a verdict: 1 operation ended in an error; and 1 more");
@@ -524,6 +527,11 @@ static void test_what_is_not_comparable(void **state)
                    DP_EXIT_DATA, "(B, not A)");
     expect_refused(report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("A")}),
                    report((struct setup){.z = {REPEATS, NULL}, .environment = GPU("A")}), NULL, false, 0, "");
+    expect_refused(report(plain), report((struct setup){.y = {REPEATS, NULL}}), NULL, false, DP_EXIT_DATA,
+                   "'after.json' and baseline 'before.json' have no case in common");
+    expect_refused(report((struct setup){.x = {DEFINED(SHA_A, REPEATS), NULL}}),
+                   report((struct setup){.x = {DEFINED(SHA_B, REPEATS), NULL}}), NULL, false, DP_EXIT_DATA,
+                   "no case that can be compared: the catalogues define it differently");
     json_t *seeded = report(plain);
     json_object_set_new(json_object_get(json_object_get(seeded, "body"), "plan"), "seed", json_string("2"));
     expect_refused(report(plain), seeded, NULL, true, DP_EXIT_DATA, "seed \"2\" against \"1\"");

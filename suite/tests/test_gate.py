@@ -396,7 +396,9 @@ class RunGate(Reports):
         policy, baseline = self.policy(fail=["vary"]), self.folder / "no.json"
         for code, *arguments in ((65, "--gate", policy), (65, "--baseline", baseline), (64, "--fail-on", "changes"),
                                  (65, "--baseline", self.plain, "--seed", "2"),
-                                 (65, "--baseline", self.plain, "--seeds", "2")):
+                                 (65, "--baseline", self.plain, "--seeds", "2"),
+                                 (65, "--baseline", self.plain, "--exclude", "fake/good/repeats", "--exclude",
+                                  "fake/varies/always", "fake/good/slow")):
             self.one_line(detprobe(*RUN, *arguments, "-o", file), code)
             self.assertFalse(file.exists() or (self.folder / "never.json.log.jsonl").exists())
 
