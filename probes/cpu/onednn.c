@@ -408,6 +408,12 @@ void onednn_tensors_free(struct onednn_tensors *tensors)
     *tensors = (struct onednn_tensors){0};
 }
 
+int onednn_reorder(onednn_const_md from, onednn_const_md to, dnnl_primitive_desc_t *ret)
+{
+    TRY(dnnl_reorder_primitive_desc_create(ret, from, engine, to, engine, attributes), "reorder");
+    return KIT_OK;
+}
+
 int onednn_query_inputs(dnnl_primitive_desc_t descriptor)
 {
     int count = 0;

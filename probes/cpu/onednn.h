@@ -74,6 +74,7 @@ int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md dat
                    dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
 int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
                      dnnl_primitive_desc_t *ret);
+int onednn_reorder(onednn_const_md from, onednn_const_md to, dnnl_primitive_desc_t *ret);
 
 #define ONEDNN_MAX_ARGS 12
 #define ONEDNN_WORKSPACE (-1) /* instead of an operand's number: a place in the kit's workspace */
