@@ -7,6 +7,7 @@ DOCUMENT is the program that made DOCS_FOLDER, TOP the source tree. Readers that
 name.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -77,11 +78,13 @@ def entries(page, heading):
             re.findall(r"^\.TP\n(.*)\n((?:(?!\.).*\n?)*)", section(page, heading) + "\n", re.M)}
 
 
+@functools.cache
 def commands():
     """Names of the commands, from the program."""
     return re.findall(r"^  (\S+) +\S", run([DETPROBE, "--help"]).stdout, re.M)
 
 
+@functools.cache
 def help_of(command):
     return run([DETPROBE, command, "--help"]).stdout
 
@@ -308,6 +311,11 @@ class Options(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertEqual(done.stderr, "detprobe: unknown command 'rnu', did you mean 'run'?\n")
         self.assertEqual(run([DETPROBE, "help"]).stdout, run([DETPROBE, "--help"]).stdout)
+
+    def test_readme_names_each(self):
+        table = (TOP / "README.md").read_text().split("\n## Commands\n")[1].strip().split("\n\n")[0]
+        named = [name for row in table.splitlines() for name in re.findall(r"`detprobe (\w+)", row.split(" | ")[0])]
+        self.assertEqual(sorted(named), commands())
 
     def test_hidden_command(self):
         self.assertNotIn("__complete", run([DETPROBE, "--help"]).stdout)
