@@ -48,10 +48,15 @@ static const struct dp_command *find_command(const char *name)
     return NULL;
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 /* "help" and "help COMMAND". */
 static int help(int argc, char **argv)
 {
-    if (argc < 2) {
+    if (argc < 2 || asks_for_help(argv[1])) {
         print_help(stdout);
         return DP_EXIT_OK;
     }
@@ -70,7 +75,7 @@ static int dispatch(int argc, char **argv)
         return DP_EXIT_USAGE;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    if (asks_for_help(name)) {
         return help(argc - 1, argv + 1);
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {

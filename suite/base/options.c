@@ -67,6 +67,13 @@ static void print_common(const struct dp_command_line *line, const struct dp_opt
     }
 }
 
+/* Bytes of "detprobe run" of a usage line. */
+static int command_length(const char *usage)
+{
+    const size_t program = strcspn(usage, " ");
+    return (int)(usage[program] ? program + 1 + strcspn(usage + program + 1, " ") : program);
+}
+
 static int unknown_option(const struct dp_command_line *line, const char *name, struct dp_err *err)
 {
     const char **names = dp_alloc(line->count + COMMON_COUNT, sizeof(*names));
@@ -79,7 +86,8 @@ static int unknown_option(const struct dp_command_line *line, const char *name, 
     const char *near = dp_suggest(name, names, line->count + COMMON_COUNT);
     free(names);
     return near ? dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', did you mean '--%s'?", name, near)
-                : dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', see --help", name);
+                : dp_err_set(err, DP_EXIT_USAGE, "unknown option '--%.80s', see '%.*s --help'", name,
+                             command_length(line->usage), line->usage);
 }
 
 const char *dp_option_choices(const struct dp_option *option)
@@ -251,7 +259,8 @@ static int parse_short(const struct dp_command_line *line, int argc, char **argv
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const struct dp_option *option = find_short(line, *letter);
         if (!option) {
-            return dp_err_set(err, DP_EXIT_USAGE, "unknown option '-%c', see --help", *letter);
+            return dp_err_set(err, DP_EXIT_USAGE, "unknown option '-%c', see '%.*s --help'", *letter,
+                              command_length(line->usage), line->usage);
         }
         if (option->kind == DP_OPTION_FLAG) {
             store(option, values, NULL, err);

@@ -16,7 +16,8 @@
 static int process_error(int64_t pid, const char *what, int reason, struct dp_err *err)
 {
     return reason == ENOENT || reason == ESRCH
-               ? dp_err_set(err, DP_EXIT_DATA, "no process %lld", (long long)pid)
+               ? dp_err_set(err, DP_EXIT_DATA, "cannot open stack 'pid:%lld': no such process",
+                            (long long)pid)
                : dp_err_set(err, DP_EXIT_DATA, "cannot read '/proc/%lld/%s': %s, run as the process's owner",
                             (long long)pid, what, dp_reason(reason));
 }

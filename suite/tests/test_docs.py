@@ -310,7 +310,8 @@ class Options(unittest.TestCase):
         done = run([DETPROBE, "help", "rnu"])
         self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertEqual(done.stderr, "detprobe: unknown command 'rnu', did you mean 'run'?\n")
-        self.assertEqual(run([DETPROBE, "help"]).stdout, run([DETPROBE, "--help"]).stdout)
+        for words in (["help"], ["help", "help"], ["help", "--help"], ["-h"]):
+            self.assertEqual(run([DETPROBE, *words]).stdout, run([DETPROBE, "--help"]).stdout)
 
     def test_readme_names_each(self):
         table = (TOP / "README.md").read_text().split("\n## Commands\n")[1].strip().split("\n\n")[0]

@@ -155,8 +155,8 @@ static void test_errors(void **state)
         const char *text;
     } rows[] = {
         {{"--verbos"}, "unknown option '--verbos', did you mean '--verbose'?"},
-        {{"--zzzzzz"}, "unknown option '--zzzzzz', see --help"},
-        {{"-z"}, "unknown option '-z', see --help"},
+        {{"--zzzzzz"}, "unknown option '--zzzzzz', see 'detprobe run --help'"},
+        {{"-z"}, "unknown option '-z', see 'detprobe run --help'"},
         {{"--no-output"}, "unknown option '--no-output', did you mean '--output'?"},
         {{"--verbose=1"}, "option '--verbose' takes no value"},
         {{"--no-verbose=1"}, "unknown option '--no-verbose', did you mean '--verbose'?"},

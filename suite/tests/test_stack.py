@@ -332,7 +332,7 @@ class Processes(Case):
         process = self.start(ctypes.util.find_library("c"))
         process.stdin.close()
         process.wait()
-        self.refused(f"pid:{process.pid}", 65, f"no process {process.pid}")
+        self.refused(f"pid:{process.pid}", 65, f"cannot open stack 'pid:{process.pid}': no such process")
 
     @unittest.skipUnless(os.geteuid() == 0, "another user's process needs another user")
     def test_process_of_somebody_else(self):
