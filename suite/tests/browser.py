@@ -39,7 +39,8 @@ class Browser:
             os.dup2(child_out, 4)
 
         self.process = subprocess.Popen(
-            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--remote-debugging-pipe", "--no-first-run",
              f"--user-data-dir={self.profile.name}"],
             preexec_fn=numbers, pass_fds=(3, 4), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
