@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Format text: at most ten lines, since a gate is read in the log of a pipeline. Problems first, then
- * findings in the order of the document, each with its command, then notes; the last line is the decision.
- * Findings of one kind in one family stand in one line. `verbose` has no limit and a line for each.
+ * Format text: at most ten lines, since a gate is read in the log of a pipeline. What decides comes first:
+ * findings in the order of the document, each with its command, or what stands against a verdict; then notes;
+ * the last line is the decision. Findings of one kind in one family stand in one line. `verbose` has no limit
+ * and a line for each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,28 +145,34 @@ static void put_more(struct page *page)
     dp_text_put(page->out, "; --verbose names them\n");
 }
 
+static void put_lines(struct page *page, const char *label, const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        put_line(page, label, json_array_get(rows, i));
+    }
+}
+
+static void put_findings(struct page *page, const json_t *findings)
+{
+    if (!page->options->verbose) {
+        put_groups(page, findings);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        put_finding(page, json_array_get(findings, i), 0);
+    }
+}
+
 void dp_gate_text(const json_t *gate, const struct dp_render_options *options, struct dp_text *out)
 {
     /* the last line and the one before it that counts what is left out */
     struct page page = {.out = out, .options = options, .lines = LINES - 2};
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(gate, "problems"), i, row)
-    {
-        put_line(&page, "problem  ", row);
-    }
-    if (options->verbose) {
-        json_array_foreach(json_object_get(gate, "findings"), i, row)
-        {
-            put_finding(&page, row, 0);
-        }
-    } else {
-        put_groups(&page, json_object_get(gate, "findings"));
-    }
-    json_array_foreach(json_object_get(gate, "notes"), i, row)
-    {
-        put_line(&page, "note     ", row);
-    }
+    const json_t *problems = json_object_get(gate, "problems");
+    const bool failed = dp_gate_verdict(gate) == DP_GATE_FAILED; /* not for what was measured too little */
+    put_lines(&page, "problem  ", failed ? NULL : problems);
+    put_findings(&page, json_object_get(gate, "findings"));
+    put_lines(&page, "problem  ", failed ? problems : NULL);
+    put_lines(&page, "note     ", json_object_get(gate, "notes"));
     put_more(&page);
     char *sentence = dp_gate_sentence(gate);
     dp_text_printf(out, "%s\n", sentence);
