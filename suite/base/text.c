@@ -160,11 +160,18 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t length, uint32_t 
     return 0;
 }
 
-/* Controls, and the format characters that reorder or hide what a terminal shows. */
+/* Controls, and the format characters that reorder or hide what is shown. */
 static bool is_harmful(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+    static const uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},
+                                         {0x61c, 0x61c},   {0x180b, 0x180f},   {0x200b, 0x200f},
+                                         {0x2028, 0x202e}, {0x2060, 0x206f},   {0xfeff, 0xfeff},
+                                         {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+    bool harmful = false;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && code >= ranges[i][0]; i++) {
+        harmful = code <= ranges[i][1];
+    }
+    return harmful;
 }
 
 char *dp_printable(const char *string, size_t length)
