@@ -11,6 +11,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
+#include "suite/command/delivery.h"
 #include "suite/judge/judge.h"
 
 #define NAMED_MOST 20 /* cases that are left out, on standard error */
@@ -81,6 +82,10 @@ static void tell(const json_t *baseline, size_t reports)
 
 static int make(const struct baseline_options *o, struct dp_diff_side *sides, struct dp_err *err)
 {
+    const struct dp_strings none = {0};
+    if (dp_delivery_spares(&none, o->output, o->operands.items, o->operands.count, err) != 0) {
+        return -1;
+    }
     for (size_t i = 0; i < o->operands.count; i++) {
         sides[i] = (struct dp_diff_side){dp_report_load(o->operands.items[i], err), o->operands.items[i]};
         if (!sides[i].report) {

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "suite/base/json.h"
 #include "suite/command/terminal.h"
@@ -105,6 +106,36 @@ int dp_delivery_check_format(const char *format, enum dp_document document, stru
                ? 0
                : dp_err_set(err, DP_EXIT_USAGE, "option '--format': unknown format '%.80s', expected %s",
                             format, dp_format_names(document));
+}
+
+/* Both are there and are one regular file, also by two links: what is no file of its own (a pipe, /dev/null)
+ * loses nothing. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static int check_spared(const char *output, const char *const inputs[], size_t count, struct dp_err *err)
+{
+    for (size_t i = 0; i < count && strcmp(output, "-") != 0; i++) {
+        if (inputs[i] && strcmp(inputs[i], "-") != 0 && is_one_file(output, inputs[i])) {
+            return dp_err_set(err, DP_EXIT_USAGE,
+                              "'%.200s' is read, it would be written over: name another place", output);
+        }
+    }
+    return 0;
+}
+
+int dp_delivery_spares(const struct dp_strings *reports, const char *output, const char *const inputs[],
+                       size_t count, struct dp_err *err)
+{
+    int rc = output ? check_spared(output, inputs, count, err) : 0;
+    for (size_t i = 0; rc == 0 && i < reports->count; i++) {
+        rc = check_spared(file_of(reports->items[i]), inputs, count, err);
+    }
+    return rc;
 }
 
 static int write_one(const char *format, const char *file, const struct dp_render_options *given,

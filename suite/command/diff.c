@@ -127,7 +127,9 @@ static int compare(struct diff_options *o, struct dp_err *err)
     o->delivery.source = o->operands.items[count - 1];
     struct dp_diff_side sides[DP_MATRIX_MOST];
     if (dp_delivery_check_format(o->delivery.format, kind, err) != 0 ||
-        dp_delivery_check(&o->reports, o->delivery.output, kind, err) != 0 || load(o, sides, err) != 0) {
+        dp_delivery_check(&o->reports, o->delivery.output, kind, err) != 0 ||
+        dp_delivery_spares(&o->reports, o->delivery.output, o->operands.items, count, err) != 0 ||
+        load(o, sides, err) != 0) {
         return -1;
     }
     int code = -1;

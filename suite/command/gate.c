@@ -161,8 +161,10 @@ static int decide(struct gate_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE, "%s, see 'detprobe gate --help'",
                           o->operands.count == 0 ? "no report named" : "more than one report named");
     }
+    const char *const read[] = {o->operands.items[0], o->gating.policy, o->gating.baseline, o->verifying.key};
     if (check_signing(o, err) != 0 ||
         dp_delivery_check(&o->reports, o->delivery.output, DP_DOCUMENT_GATE, err) != 0 ||
+        dp_delivery_spares(&o->reports, o->delivery.output, read, sizeof(read) / sizeof(read[0]), err) != 0 ||
         dp_gating_open(&o->gating, err) != 0) {
         return -1;
     }

@@ -70,7 +70,8 @@ static int show(struct show_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE, "%s, see 'detprobe show --help'",
                           o->operands.count == 0 ? "no report named" : "more than one report named");
     }
-    if (dp_delivery_check(&o->reports, o->delivery.output, DP_DOCUMENT_REPORT, err) != 0) {
+    if (dp_delivery_check(&o->reports, o->delivery.output, DP_DOCUMENT_REPORT, err) != 0 ||
+        dp_delivery_spares(&o->reports, o->delivery.output, o->operands.items, o->operands.count, err) != 0) {
         return -1;
     }
     o->delivery.source = o->operands.items[0];

@@ -304,6 +304,26 @@ class Gate(Reports):
         self.assertIn("| fake/varies/always | varies |", page.read_text())
         jsonschema.Draft202012Validator(GATE_SCHEMA).validate(json.loads(document.read_text()))
 
+    def test_what_is_read_is_not_written_over(self):
+        """A run that failed and became its own baseline would let the next one pass."""
+        report, policy = self.changed(name="read.json"), self.policy(fail=["varies"])
+        linked, hard = self.folder / "linked.json", self.folder / "hard.json"
+        linked.symlink_to(report)
+        hard.hardlink_to(report)
+        run = RUN + ("--quiet", "--baseline", report)
+        for place in (report, linked, hard):
+            before = report.read_text()
+            for command in (("gate", report, "-o", place), ("gate", report, "--report", f"junit:{place}"),
+                            ("gate", self.plain, "--baseline", report, "--report", f"summary:{place}"),
+                            ("show", report, "-o", place), ("diff", self.plain, report, "--report", f"html:{place}"),
+                            ("baseline", self.plain, report, "-o", place), run + ("-o", place),
+                            run + ("--report", f"json:{place}")):
+                self.one_line(detprobe(*command), 64, "written over", place.name)
+                self.assertEqual(report.read_text(), before)
+                self.assertFalse((self.folder / (place.name + ".log.jsonl")).exists())
+        self.one_line(detprobe("gate", self.plain, "--policy", policy, "-o", policy), 64, "policy.json")
+        self.assertEqual(detprobe("gate", "-", "-o", "/dev/null", stdin=self.plain.read_text()).returncode, 0)
+
     def test_from_standard_input(self):
         done = detprobe("gate", "-", stdin=self.plain.read_text())
         self.assertEqual((done.returncode, done.stdout), (0, "gate passed: 2 cases, no finding\n"))
