@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 void dp_streams_open(void)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows beyond `ulimit -f` is a failed write like any other */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
             /* open() takes the lowest free number, which is this one. */

@@ -324,6 +324,18 @@ class Gate(Reports):
         self.one_line(detprobe("gate", self.plain, "--policy", policy, "-o", policy), 64, "policy.json")
         self.assertEqual(detprobe("gate", "-", "-o", "/dev/null", stdin=self.plain.read_text()).returncode, 0)
 
+    def test_a_file_that_may_not_grow(self):
+        """Beyond `ulimit -f` a write fails, and leaves nothing."""
+        folder = self.folder / "small"
+        folder.mkdir()
+        for command in (("gate", self.plain, "-o", "page", "-f", "html"), ("baseline", self.plain, "-o", "baseline"),
+                        ("show", self.plain, "--report", "html:page")):
+            done = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", DETPROBE, *command], cwd=folder,
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("file too large", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
     def test_from_standard_input(self):
         done = detprobe("gate", "-", stdin=self.plain.read_text())
         self.assertEqual((done.returncode, done.stdout), (0, "gate passed: 2 cases, no finding\n"))
