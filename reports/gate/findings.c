@@ -31,6 +31,58 @@ struct findings {
     json_t *of[2][DP_RULE_MAX]; /* [known, new] */
 };
 
+/* --- where bits moved --- */
+
+static const char *const axis_names[] = {"repeat",  "fresh", "poison", "busy",      "concurrency",
+                                         "threads", "batch", "align",  "algorithm", "device"};
+#define AXES (sizeof(axis_names) / sizeof(axis_names[0]))
+
+static bool moved_along(const json_t *measured, const char *name)
+{
+    const json_t *axis = json_object_get(json_object_get(measured, "axes"), name);
+    return dp_json_int(axis, "mismatches", 0) > 0 || json_is_true(json_object_get(axis, "moved"));
+}
+
+/* The first axis along which the measurement saw bits differ. */
+static const char *axis_that_moved(const json_t *measured)
+{
+    for (size_t i = 0; i < AXES; i++) {
+        if (moved_along(measured, axis_names[i])) {
+            return axis_names[i];
+        }
+    }
+    return NULL;
+}
+
+/* Did the baseline look along the axis? An axis with a rate has one only where something was compared. */
+static bool baseline_measured(const struct subject *s, const char *name)
+{
+    const json_t *measured = json_object_get(s->known->measured, s->id);
+    const json_t *axis = json_object_get(json_object_get(measured, "axes"), name);
+    const json_t *comparisons = json_object_get(axis, "comparisons");
+    return axis && (!comparisons || json_integer_value(comparisons) > 0) &&
+           !dp_json_array_has(json_object_get(s->before, "not_measured"), name);
+}
+
+/* The axis of the finding along which a baseline that repeats never looked, so that it knows nothing of what
+ * moves there; NULL: none. */
+static const char *blind_axis(const struct subject *s, const struct finding *finding)
+{
+    if (!dp_result_is(s->before, "repeats")) {
+        return NULL;
+    }
+    if (finding->rule == DP_RULE_SENSITIVE) {
+        const bool known = dp_json_array_has(json_object_get(s->before, "sensitive_to"), finding->axis);
+        return known || baseline_measured(s, finding->axis) ? NULL : finding->axis;
+    }
+    for (size_t i = 0; finding->rule == DP_RULE_VARIES && i < AXES; i++) {
+        if (moved_along(s->measured, axis_names[i]) && !baseline_measured(s, axis_names[i])) {
+            return axis_names[i];
+        }
+    }
+    return NULL;
+}
+
 /* --- what is known of it --- */
 
 static bool has_change(const struct subject *s, enum dp_change kind, const char *axis)
@@ -77,7 +129,7 @@ static bool is_new(const struct subject *s, const struct finding *finding)
     if (finding->rule == DP_RULE_MISSING) {
         return true;
     }
-    if (!is_same_case(s)) {
+    if (!is_same_case(s) || blind_axis(s, finding)) {
         return true;
     }
     switch (finding->rule) {
@@ -97,20 +149,6 @@ static bool is_new(const struct subject *s, const struct finding *finding)
 }
 
 /* --- lines --- */
-
-/* The first axis along which the measurement saw bits differ. */
-static const char *axis_that_moved(const json_t *measured)
-{
-    static const char *const axes[] = {"repeat",  "fresh", "poison", "busy",      "concurrency",
-                                       "threads", "batch", "align",  "algorithm", "device"};
-    for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); i++) {
-        const json_t *axis = json_object_get(json_object_get(measured, "axes"), axes[i]);
-        if (dp_json_int(axis, "mismatches", 0) > 0 || json_is_true(json_object_get(axis, "moved"))) {
-            return axes[i];
-        }
-    }
-    return NULL;
-}
 
 /* "along repeat in 20 of 21 runs", "along batch". Owned. */
 static char *evidence(const struct subject *s, const char *axis)
@@ -179,7 +217,7 @@ static struct finding found_missing(const struct subject *s)
 }
 
 /* What was before and what may explain it. Owned; NULL: nothing to tell. */
-static char *detail_of(const struct subject *s)
+static char *detail_of(const struct subject *s, const struct finding *finding)
 {
     struct dp_text words = DP_TEXT(4096);
     const json_t *disagreed = json_object_get(s->known->disagreed, s->id);
@@ -193,6 +231,8 @@ static char *detail_of(const struct subject *s)
         free(reason);
     } else if (s->known->diff && !s->before) {
         dp_text_put(&words, "not in the baseline");
+    } else if (s->known->diff && blind_axis(s, finding)) {
+        dp_text_printf(&words, "the baseline did not measure %s", blind_axis(s, finding));
     } else {
         dp_text_printf(&words, "%s%s%s", shown, *shown && *why ? "; " : "", why);
     }
@@ -216,7 +256,7 @@ static void add(struct findings *all, const struct subject *s, const struct find
     const bool new = is_new(s, finding);
     const json_t *any = s->result ? s->result : s->before;
     if (new || !is_excused(all, s, finding->rule)) {
-        char *detail = detail_of(s), *command = dp_reproduce(s->known->input->report.report, s->id);
+        char *detail = detail_of(s, finding), *command = dp_reproduce(s->known->input->report.report, s->id);
         json_array_append_new(all->of[new][finding->rule],
                               json_pack("{ss ss* ss ss ss ss sb ss* ss}", "case", s->id, "axis",
                                         finding->axis, "backend", dp_json_string(any, "backend", ""),

@@ -157,6 +157,7 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
 {
     *ret = (struct dp_known){.input = input,
                              .results = json_object(),
+                             .measured = json_object(),
                              .changes = json_object(),
                              .causes = json_object(),
                              .disagreed = json_object()};
@@ -177,6 +178,8 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
             dp_json_string(json_array_get(json_object_get(ret->diff, "not_compared"), 0), "reason", ""));
     }
     index_by_case(json_object_get(body, "results"), ret->results);
+    index_by_case(json_object_get(json_object_get(input->baseline.report, "measurements"), "cases"),
+                  ret->measured);
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)
@@ -191,7 +194,8 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
 
 void dp_known_free(struct dp_known *known)
 {
-    json_t *const owned[] = {known->diff, known->results, known->changes, known->causes, known->disagreed};
+    json_t *const owned[] = {known->diff,    known->results, known->measured,
+                             known->changes, known->causes,  known->disagreed};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         json_decref(owned[i]);
     }

@@ -36,6 +36,7 @@ struct dp_known {
     const struct dp_gate_input *input;
     json_t *diff;
     json_t *results;   /* id -> result of the baseline */
+    json_t *measured;  /* id -> what the baseline measured */
     json_t *changes;   /* id -> [change] */
     json_t *causes;    /* id -> what may explain its changes */
     json_t *disagreed; /* id -> why the baseline leaves it out: the reports it is of disagree */

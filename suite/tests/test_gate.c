@@ -407,8 +407,12 @@ static void test_sensitive_axes(void **state)
                   report((struct setup){.x = {SENSITIVE, measured}}), policy),
            DP_GATE_PASSED, "");
     expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
+                  report((struct setup){.x = {REPEATS, measured}}), policy),
+           DP_GATE_FAILED, "sensitive!@batch sensitive!@threads");
+    /* a baseline that never varied the axes does not know that either */
+    expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
                   report((struct setup){.x = {REPEATS, NULL}}), policy),
-           DP_GATE_PASSED, "");
+           DP_GATE_FAILED, "sensitive!@batch sensitive!@threads");
 }
 
 /* A gate over changes has no finding that was there before, and one over every variation none that one rate

@@ -228,6 +228,36 @@ class Gate(Reports):
             self.gate(1, self.changed(always), "--baseline", never, "--fail-on", fail_on)
             self.gate(0, never, "--baseline", self.changed(always), "--fail-on", fail_on)
 
+    def test_a_baseline_that_did_not_look(self):
+        """What moves along an axis that the baseline never varied is new: no rate of it is known."""
+        def sensitive(report):
+            report["body"]["results"][0]["sensitive_to"] = ["threads"]
+
+        def along_fresh(report):
+            result, tally = report["body"]["results"][0], report["measurements"]["cases"][0]["axes"]["fresh"]
+            for name in ("outputs", "sensitive_to", "chosen"):
+                result.pop(name, None)
+            result.update(observed="varies", difference="execution")
+            tally.pop("bound")
+            tally.update(mismatches=tally["comparisons"], interval=[0.4, 1.0])
+
+        def unmeasured(report):
+            report["measurements"]["cases"] = []
+
+        narrow = self.folder / "narrow.json"
+        self.assertEqual(detprobe(*RUN, "--axis", "repeat", "-o", narrow).returncode, 0)
+        policy = self.policy(fail=["varies", "sensitive"])
+        for how in (("--policy", policy), ("--fail-on", "changes")):
+            for change, axis, kind in ((sensitive, "threads", "sensitive"), (along_fresh, "fresh", "varies")):
+                for baseline in (narrow, self.changed(unmeasured, name="unmeasured.json")):
+                    document, text = self.gate(1, self.changed(change), "--baseline", baseline, *how)
+                    self.assertEqual(self.kinds(document), [kind])
+                    self.assertEqual(document["findings"][0]["detail"], f"the baseline did not measure {axis}")
+                    self.assertTrue(document["findings"][0]["new"])
+            self.gate(0, self.plain, "--baseline", narrow, *how)
+            self.gate(0, self.changed(sensitive), "--baseline", self.changed(sensitive, name="was.json"), *how)
+            self.gate(0, self.changed(along_fresh), "--baseline", self.plain, *how)  # 4 of 4 after 0 of 4: too few
+
     def test_another_device(self):
         def elsewhere(report):
             report["body"]["environment"]["host"]["cpu_model"] = "Another Processor"
