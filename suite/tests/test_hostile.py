@@ -228,7 +228,8 @@ class Names(Case):
         (self.folder / "program").write_text("#!/bin/sh\ntouch detprobe-was-here\n")
         (self.folder / "program").chmod(0o755)
         case = {"id": "cpu/a/b", "op": "x", "guarantee": {"level": "unstated"}}
-        rows = [({"program": "../../../../../program"}, "/program"), ({"program": str(self.folder / "program")}, "/program"),
+        rows = [({"program": "../../../../../program"}, "/program"),
+                ({"program": str(self.folder / "program")}, "/program"),
                 ({"program": ".."}, "/program"), ({"program": "missing"}, "missing"),
                 ({"cases": [{**case, "id": f"cpu/a/{CLIMB}"}]}, "/cases/0/id"),
                 ({"variants": [{**case, "id": "cpu/a/{n}", "vary": {"n": [CLIMB]}}]}, "id"),
@@ -247,7 +248,8 @@ class Names(Case):
         (folder / "probe").write_text("#!/bin/sh\n")
         (folder / "probe").chmod(0o755)
         case = {"id": "cpu/dies/x", "op": "x", "guarantee": {"level": "unstated"}}
-        (folder / "probe.json").write_text(json.dumps({"schema_version": "1.0", "program": "probe", "cases": [case]}))
+        file = {"schema_version": "1.0", "program": "probe", "cases": [case]}
+        (folder / "probe.json").write_text(json.dumps(file))
         environment = {**os.environ, "DETPROBE_PROBE_PATH": str(folder)}
         subprocess.run([DETPROBE, "run", case["id"], "--level", "quick", "-o", folder / "begun.out"], env=environment,
                        capture_output=True, timeout=60)
@@ -264,7 +266,8 @@ class Names(Case):
         probes.mkdir()
         begun = self.begin(probes)
         for change, place in (({"level": "x"}, "line 1"), ({"seeds": 10**6}, "'seeds'"), ({"seed": "-1"}, "'seed'"),
-                              ({"axes": ["x"]}, "line 1"), ({"budget_ns": 1e9}, "'budget_ns'"), ({"stack": 7}, "'stack'")):
+                              ({"axes": ["x"]}, "line 1"), ({"budget_ns": 1e9}, "'budget_ns'"),
+                              ({"stack": 7}, "'stack'")):
             own = {**begun, "options": {**begun["options"], **change}}
             path = self.write("climb.json.log.jsonl", json.dumps({"plan": own}) + "\n")
             self.refused(self.run_in("run", "--resume", path.name, probes=probes), path.name, place)
