@@ -26,7 +26,12 @@ static int check_catalogue(const json_t *file, struct dp_err *err)
 
 static int check_diff(const json_t *file, struct dp_err *err)
 {
-    return dp_schema_check(dp_schema_builtin("diff"), file, err);
+    return dp_schema_check_document("diff", file, DP_SCHEMA_STRICT, err);
+}
+
+static int check_matrix(const json_t *file, struct dp_err *err)
+{
+    return dp_schema_check_document("matrix", file, DP_SCHEMA_STRICT, err);
 }
 
 /* What a file is, by a member that only its kind has; without one it is taken for a report. */
@@ -38,6 +43,7 @@ static const struct kind {
     {"catalogue file", {"cases", "variants"}, check_catalogue},
     {"gate", {"verdict"}, dp_gate_check},
     {"comparison", {"sides"}, check_diff},
+    {"matrix", {"groups"}, check_matrix},
     {"policy",
      {"fail", "allow", "require", "levels", "minimum_cases", "minimum_runs", "maximum_skipped",
       "maximum_skipped_share"},

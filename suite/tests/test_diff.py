@@ -92,6 +92,10 @@ class Diff(unittest.TestCase):
         self.assertEqual([change["kind"] for change in document["changes"]], ["other_bits"])
         self.assertIn("2.0", document["causes"][0]["cause"])
         self.assertEqual(document["causes"][0]["cases"], [self.report["body"]["results"][0]["case"]])
+        self.assertEqual(document["changes"][0]["cause"], 0)
+        kept = self.folder / "diff.json"
+        kept.write_text(json.dumps(document))
+        self.assertEqual(detprobe("validate", kept).stdout, f"ok: '{kept}' is a valid comparison\n")
 
     def test_markdown_and_file(self):
         page = self.folder / "page.md"
@@ -137,7 +141,11 @@ class Diff(unittest.TestCase):
         document = json.loads(detprobe("diff", first, second, third, "--json").stdout)
         jsonschema.Draft202012Validator(MATRIX).validate(document)
         self.assertEqual([group["cells"] for group in document["groups"]], [["a", "a", "b"]])
-        page = self.folder / "page.md"
+        page, document = self.folder / "page.md", self.folder / "matrix.json"
+        self.assertEqual(detprobe("diff", first, second, third, "--json", "-o", document).returncode, 1)
+        self.assertEqual(detprobe("validate", document).stdout, f"ok: '{document}' is a valid matrix\n")
+        document.write_text(document.read_text().replace('"1.0"', '"1.1"', 1))
+        self.one_line(detprobe("validate", document), 65, "not a valid matrix", "unknown schema version '1.1'")
         done = detprobe("diff", first, second, third, "--report", f"markdown:{page}")
         self.assertEqual(done.returncode, 1)
         self.assertIn("| fake/good/repeats | a | a | b |", page.read_text())
