@@ -283,11 +283,12 @@ static int accepts(struct kit_call *call, const void *const *in, const void *log
 {
     const struct streams *s = call->state;
     const int64_t rows = call->shape->operand[KEYS].shape[0], *keys = in[KEYS];
-    int64_t *right = calloc((size_t)s->n, 2 * sizeof(*right)), *found = right + s->n;
+    int64_t *right = calloc((size_t)s->n, 2 * sizeof(*right));
     *ret_wrong = 0;
     if (!right) {
         return kit_fail("out of memory");
     }
+    int64_t *found = right + s->n;
     for (int64_t row = 0; row < rows; row++) {
         stream(keys[row], s->n, right);
         memcpy(found, (const int64_t *)logical + row * s->n, (size_t)s->n * sizeof(*found));

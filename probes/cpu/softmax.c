@@ -128,8 +128,9 @@ static struct kit_cell forward_cell(const struct state *s, const void *src, int6
     for (int64_t i = 0; i < line.count; i++) {
         sum += expl(kit_value(KIT_F32, src, line.first + i * line.step) - most);
     }
-    const long double log = x - most - logl(sum);
-    return s->log ? (struct kit_cell){log, fabsl(x) + fabsl(most) + logl(sum) + 1, line.count}
+    const long double of_sum = logl(fmaxl(sum, 1)); /* the largest addend is 1 */
+    const long double log = x - most - of_sum;
+    return s->log ? (struct kit_cell){log, fabsl(x) + fabsl(most) + of_sum + 1, line.count}
                   : (struct kit_cell){expl(log), expl(log) * (1 + fabsl(x - most)), line.count};
 }
 

@@ -84,10 +84,10 @@ json_t *dp_matrix_labels(const struct dp_diff_side *sides, size_t count)
     const size_t start = common_start(stems, count), end = common_end(stems, count, start);
     bool good = true;
     for (size_t i = 0; i < count; i++) {
-        char number[8];
-        snprintf(number, sizeof(number), "R%zu", i + 1);
+        char *number = dp_printf("R%zu", i + 1);
         json_array_append_new(labels, json_stringn(stems[i] + start, strlen(stems[i]) - start - end));
         json_array_append_new(numbers, json_string(number));
+        free(number);
         free(stems[i]);
     }
     for (size_t i = 0; i < json_array_size(labels); i++) {

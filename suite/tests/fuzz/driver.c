@@ -81,8 +81,9 @@ void fuzz_write(const char *name, const char *text, size_t length, bool executab
 {
     char *path = dp_printf("%s/%s", fuzz_folder(), name);
     FILE *file = fopen(path, "we");
-    fuzz_expect(file && fwrite(text, 1, length, file) == length && fclose(file) == 0,
-                "the input is not kept");
+    const bool whole = file && fwrite(text, 1, length, file) == length;
+    const bool closed = file && fclose(file) == 0;
+    fuzz_expect(whole && closed, "the input is not kept");
     fuzz_expect(!executable || chmod(path, 0755) == 0, "no program beside the input");
     free(path);
 }
