@@ -21,6 +21,7 @@
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/command/delivery.h"
+#include "suite/command/ending.h"
 #include "suite/command/gating.h"
 #include "suite/command/progress.h"
 #include "suite/judge/judge.h"
@@ -53,6 +54,7 @@ struct run {
     struct dp_verdict verdict;
     struct dp_progress progress;
     json_t *resumed; /* the log's options, which plan.options borrows from */
+    json_t *ending;  /* and what decides its exit code, likewise */
     json_t *report;
     char started[21];
     int64_t started_ns;
@@ -236,6 +238,23 @@ static int check_options(struct run_options *o, struct dp_err *err)
 
 /* --- the gate --- */
 
+static struct dp_ending ending_of(struct run_options *o)
+{
+    return (struct dp_ending){&o->fail_on, defaults.fail_on, &o->gating, &o->require, &o->allow_insensitive};
+}
+
+/* A killed run that is resumed is judged as it would have been. */
+static int take_ending(struct run *run, struct dp_err *err)
+{
+    struct run_options *o = &run->options;
+    const struct dp_ending ending = ending_of(o);
+    run->ending = o->resume ? dp_runlog_ending(o->resume, err) : NULL;
+    return !o->resume || (run->ending && dp_ending_take(&ending, run->ending, o->resume, err) == 0 &&
+                          check_backends(&o->require, err) == 0)
+               ? 0
+               : -1;
+}
+
 static bool has_gate(const struct run_options *o)
 {
     return o->gating.policy || o->gating.baseline || strcmp(o->fail_on, "changes") == 0;
@@ -410,7 +429,7 @@ static int make_plan(struct run *run, struct dp_err *err)
 
 static int open_log(struct run *run, struct dp_err *err)
 {
-    const struct run_options *o = &run->options;
+    struct run_options *o = &run->options;
     dp_answers_grow(&run->answers, run->plan.request_count);
     if (o->resume) {
         run->log = dp_runlog_resume(o->resume, &run->plan, &run->answers, err);
@@ -418,7 +437,10 @@ static int open_log(struct run *run, struct dp_err *err)
     }
     char *path = log_path(o->output);
     if (path) {
-        run->log = dp_runlog_create(path, &run->plan, err);
+        const struct dp_ending ending = ending_of(o);
+        json_t *kept = dp_ending_keep(&ending);
+        run->log = dp_runlog_create(path, &run->plan, kept, err);
+        json_decref(kept);
         free(path);
         return run->log ? 0 : -1;
     }
@@ -696,7 +718,8 @@ static void print_dry_run(const struct dp_plan *plan)
 
 static int run_all(struct run *run, struct dp_err *err)
 {
-    if (open_gate(run, err) != 0 || make_plan(run, err) != 0 || check_gate(run, err) != 0) {
+    if (take_ending(run, err) != 0 || open_gate(run, err) != 0 || make_plan(run, err) != 0 ||
+        check_gate(run, err) != 0) {
         return err->code;
     }
     if (run->options.dry_run) {
@@ -737,6 +760,7 @@ static void run_free(struct run *run)
     dp_gating_free(&o->gating);
     json_decref(run->report);
     json_decref(run->resumed);
+    json_decref(run->ending);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         free(lists[i]->items);
     }

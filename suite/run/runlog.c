@@ -83,7 +83,8 @@ json_t *dp_runlog_environment(void)
     return json_pack("{s:o, s:o}", "host", dp_host_facts(), "variables", dp_host_variables());
 }
 
-struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, struct dp_err *err)
+struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, const json_t *ending,
+                                   struct dp_err *err)
 {
     struct dp_runlog *log = dp_runlog_open(path, /* create */ true, err);
     if (!log) {
@@ -91,9 +92,9 @@ struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan,
     }
     char sha256[65];
     dp_catalogue_sha256(plan->catalogue, sha256);
-    append(log, json_pack("{s:{s:o, s:s, s:s, s:o}}", "plan", "options",
+    append(log, json_pack("{s:{s:o, s:s, s:s, s:o, s:O*}}", "plan", "options",
                           dp_plan_options_to_json(&plan->options), "catalogue_sha256", sha256, "version",
-                          DP_VERSION, "environment", dp_runlog_environment()));
+                          DP_VERSION, "environment", dp_runlog_environment(), "ending", ending));
     if (log->error) {
         dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot write run log '%s': %s", path, dp_reason(log->error));
         dp_runlog_discard(log);

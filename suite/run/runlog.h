@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The run log FILE.log.jsonl beside -o FILE. First line {"plan": {options, catalogue_sha256, version,
- * environment}}, then
+ * environment, ending}}, then
  * {"hello": {program, message}} and {"request": n, "key": "...", "answer": {...}} as they come. A line is
  * written with one write(), so a killed run leaves at most one broken line, the last, which a resume drops.
  */
@@ -14,8 +14,12 @@
 
 struct dp_runlog;
 
-/* Creates (truncates) the log and writes the plan line. Code 2 when it cannot be written. */
-struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, struct dp_err *err);
+/* Creates (truncates) the log and writes the plan line. `ending` says what decides the run's exit code, for
+ * whoever resumes it; NULL: nothing does. Code 2 when it cannot be written. */
+struct dp_runlog *dp_runlog_create(const char *path, const struct dp_plan *plan, const json_t *ending,
+                                   struct dp_err *err);
+/* What was given as `ending`, an empty object where nothing was. Owned. Code 65. */
+json_t *dp_runlog_ending(const char *path, struct dp_err *err);
 /* Reads the plan line of an existing log: options object (owned) and catalogue digest. Code 65. */
 json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struct dp_err *err);
 /* Fills answers from an existing log made by the same plan and opens it for appending. Code 65 when it does

@@ -85,7 +85,8 @@ static json_t *read_plan(struct reader *reader, struct dp_err *err)
     return ret;
 }
 
-json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struct dp_err *err)
+/* Owned. */
+static json_t *plan_of(const char *path, struct dp_err *err)
 {
     struct dp_runlog *log = dp_runlog_open(path, /* create */ false, err);
     struct reader reader;
@@ -94,15 +95,27 @@ json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struc
     }
     reader_open(&reader, log);
     json_t *plan = read_plan(&reader, err);
-    json_t *options = NULL;
+    dp_lines_free(&reader.lines);
+    dp_runlog_discard(log);
+    return plan;
+}
+
+json_t *dp_runlog_options(const char *path, char ret_catalogue_sha256[65], struct dp_err *err)
+{
+    json_t *plan = plan_of(path, err), *options = json_incref(json_object_get(plan, "options"));
     if (plan) {
-        options = json_incref(json_object_get(plan, "options"));
         memcpy(ret_catalogue_sha256, dp_json_string(plan, "catalogue_sha256", ""), 65);
     }
     json_decref(plan);
-    dp_lines_free(&reader.lines);
-    dp_runlog_discard(log);
     return options;
+}
+
+json_t *dp_runlog_ending(const char *path, struct dp_err *err)
+{
+    json_t *plan = plan_of(path, err), *ending = json_object_get(plan, "ending");
+    ending = json_is_object(ending) ? json_incref(ending) : plan ? json_object() : NULL;
+    json_decref(plan);
+    return ending;
 }
 
 /* The first fact or variable that one has and the other has not, or with another value; NULL: none. */

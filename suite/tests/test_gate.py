@@ -27,11 +27,11 @@ OBSERVED = "repeats varies wrong error untested skipped".split()
 STATUS = "none allows kept broken".split()
 
 
-def detprobe(*arguments, stdin=None):
+def detprobe(*arguments, stdin=None, cwd=None):
     variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
     variables["DETPROBE_PROBE_PATH"] = str(FAKES)
     return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
-                          timeout=120, input=stdin)
+                          timeout=120, input=stdin, cwd=cwd)
 
 
 def sealed(report):
@@ -452,6 +452,29 @@ class RunGate(Reports):
         file = self.folder / "now.json"
         self.assertEqual(detprobe(*RUN, "--gate", self.policy(fail=["varies"]), "-o", file).returncode, 1)
         self.assertEqual(json.loads(file.read_text())["measurements"]["exit"], {"code": 0, "reason": "no finding"})
+
+    def test_resumed(self):
+        """A killed run that is resumed is judged as it would have been, from whatever folder."""
+        file, log = self.folder / "killed.json", self.folder / "killed.json.log.jsonl"
+        whole = os.path.relpath(self.policy(fail=["varies"]))
+        for code, *ending in ((1, "--gate", whole), (1, "--fail-on", "varies"), (2, "--require", "cuda"), (0,),
+                              (1, "--baseline", self.changed(other_bits), "--fail-on", "changes")):
+            self.assertEqual(detprobe(*RUN, *ending, "-o", file).returncode, code)
+            lines = log.read_text().splitlines(keepends=True)
+            for count in (1, len(lines) // 2, len(lines)):
+                log.write_text("".join(lines[:count]))
+                file.unlink(missing_ok=True)
+                done = detprobe("run", "--resume", log, cwd=self.folder)
+                self.assertEqual((done.returncode, file.exists()), (code, True), done.stdout + done.stderr)
+            self.assertEqual(detprobe("run", "--resume", log, "--fail-on", "never").returncode,
+                             2 if "--require" in ending else 0)  # unless it is told otherwise
+        plan, *rest = lines
+        for ending in ({"fail_on": "nothing"}, {"fail_on": 1}, {"gate": None}, {"gate": "/no/policy.json"},
+                       {"require": "cpu"}, {"require": [None]}):
+            changed = json.loads(plan)
+            changed["plan"]["ending"] = ending
+            log.write_text(json.dumps(changed) + "\n" + "".join(rest))
+            self.one_line(detprobe("run", "--resume", log), 65)
 
     def test_refused_before_the_run(self):
         file = self.folder / "never.json"

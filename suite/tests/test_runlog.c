@@ -33,7 +33,7 @@ static void open_rig(struct rig *rig)
 {
     rig_open(rig, ".:harm", SELECTORS, "repeat fresh threads");
     struct dp_err err;
-    rig->run.log = dp_runlog_create(path, &rig->plan, &err);
+    rig->run.log = dp_runlog_create(path, &rig->plan, NULL, &err);
     if (!rig->run.log) {
         fail_msg("%s", err.text);
     }
@@ -376,7 +376,7 @@ static void cannot_open(void **state)
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const char *wanted = table[i].create;
-        struct dp_runlog *log = dp_runlog_create(table[i].path, &rig.plan, &err);
+        struct dp_runlog *log = dp_runlog_create(table[i].path, &rig.plan, NULL, &err);
         if (log) {
             assert_null(wanted);
             assert_int_equal(dp_runlog_close(log, &err), 0);

@@ -252,7 +252,7 @@ static void with_our_plan(const char *text)
     struct dp_plan plan;
     struct dp_err err = {0};
     fuzz_expect(dp_plan_make(&catalogue, &options, &plan, &err) == 0, err.text);
-    struct dp_runlog *begun = dp_runlog_create(path, &plan, &err);
+    struct dp_runlog *begun = dp_runlog_create(path, &plan, NULL, &err);
     fuzz_expect(begun && dp_runlog_close(begun, &err) == 0, err.text);
     FILE *log = fopen(path, "ae");
     fuzz_expect(log != NULL, "the log is not kept");
