@@ -34,14 +34,33 @@ static bool is_word_of(const char *words, const char *format)
     return false;
 }
 
+/* Not a word of the option, or one that is for other documents. */
+static int refuse(const char *option, const char *format, enum dp_document document, struct dp_err *err)
+{
+    static const char *const shown[DP_DOCUMENT_MAX] = {
+        [DP_DOCUMENT_REPORT] = "a report",
+        [DP_DOCUMENT_DIFF] = "a comparison of two reports",
+        [DP_DOCUMENT_GATE] = "what a gate decided",
+        [DP_DOCUMENT_MATRIX] = "a comparison of three reports or more",
+    };
+    const char *names = dp_format_names(document);
+    for (enum dp_document other = 0; other < DP_DOCUMENT_MAX; other++) {
+        if (is_word_of(dp_format_names(other), format)) {
+            return dp_err_set(err, DP_EXIT_USAGE, "option '%s': '%.80s' cannot show %s, expected %s", option,
+                              format, shown[document], names);
+        }
+    }
+    return dp_err_set(err, DP_EXIT_USAGE, "option '%s': unknown format '%.80s', expected %s", option, format,
+                      names);
+}
+
 static int check_one(const char *word, enum dp_document document, struct dp_err *err)
 {
     const char *file;
     char *format = split(word, &file);
     int rc = 0;
     if (!is_word_of(dp_format_names(document), format)) {
-        rc = dp_err_set(err, DP_EXIT_USAGE, "option '--report': unknown format '%.80s', expected %s", format,
-                        dp_format_names(document));
+        rc = refuse("--report", format, document, err);
     } else if (!file[0]) {
         rc = dp_err_set(err, DP_EXIT_USAGE, "option '--report': '%.80s' names no file, write '%s:FILE'", word,
                         format);
@@ -102,10 +121,7 @@ int dp_delivery_check(const struct dp_strings *reports, const char *output, enum
 
 int dp_delivery_check_format(const char *format, enum dp_document document, struct dp_err *err)
 {
-    return is_word_of(dp_format_names(document), format)
-               ? 0
-               : dp_err_set(err, DP_EXIT_USAGE, "option '--format': unknown format '%.80s', expected %s",
-                            format, dp_format_names(document));
+    return is_word_of(dp_format_names(document), format) ? 0 : refuse("--format", format, document, err);
 }
 
 /* Both are there and are one regular file, also by two links: what is no file of its own (a pipe, /dev/null)

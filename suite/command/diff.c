@@ -56,7 +56,9 @@ static const struct dp_command_line command_line = {
     .summary =
         "Compares two reports of one level and seed: verdicts and bits, case by case, put together by "
         "what may explain them; then what differs in the environment. Of three or more reports, a matrix: "
-        "a column for each, a row for the cases that are not the same in all of them.",
+        "a column for each, a row for the cases that are not the same in all of them, as text, json, "
+        "markdown "
+        "or html.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &defaults,

@@ -149,6 +149,10 @@ class Diff(unittest.TestCase):
         done = detprobe("diff", first, second, third, "--report", f"markdown:{page}")
         self.assertEqual(done.returncode, 1)
         self.assertIn("| fake/good/repeats | a | a | b |", page.read_text())
+        for option in (("--format", "junit"), ("--report", "junit:x.xml")):
+            done = detprobe("diff", first, second, third, *option)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+            self.assertIn("'junit' cannot show a comparison of three reports or more, expected text|", done.stderr)
         done = detprobe("diff", first, second, first)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.splitlines()[-1], "the results agree in 2 cases of 3 reports")
