@@ -96,11 +96,13 @@ void dp_gate_allow(const json_t *policy, const char *today, json_t *findings, js
         if (over) {
             json_array_append_new(
                 notes, dp_gate_line("expired", dp_printf("allow entry '%s' expired on %s%s", glob, expires,
-                                                         any ? "" : " and matches nothing, remove it")));
+                                                         any ? "" : " and fits no finding, remove it")));
         } else if (!any) {
             json_array_append_new(
                 notes,
-                dp_gate_line("unused", dp_printf("allow entry '%s' matches nothing, remove it", glob)));
+                dp_gate_line(
+                    "unused",
+                    dp_printf("allow entry '%s' fits no finding, remove it unless others need it", glob)));
         }
         free(glob);
     }

@@ -223,7 +223,8 @@ static char *detail_of(const struct subject *s, const struct finding *finding)
     const json_t *disagreed = json_object_get(s->known->disagreed, s->id);
     const json_t *change = json_array_get(json_object_get(s->known->changes, s->id), 0);
     const char *cause = json_string_value(json_object_get(s->known->causes, s->id));
-    char *was = change ? dp_diff_detail(change) : dp_strdup("");
+    /* what became sensitive to an axis says in its line to which */
+    char *was = change && finding->rule != DP_RULE_SENSITIVE ? dp_diff_detail(change) : dp_strdup("");
     char *shown = dp_gate_shown(was), *why = dp_gate_shown(cause ? cause : "");
     if (disagreed) {
         char *reason = dp_gate_shown(dp_json_string(disagreed, "reason", ""));

@@ -403,6 +403,12 @@ static void test_sensitive_axes(void **state)
     expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
                   report((struct setup){.x = {ONE_AXIS, measured}}), policy),
            DP_GATE_FAILED, "sensitive!@threads");
+    json_t *gate = decide(report((struct setup){.x = {SENSITIVE, measured}}),
+                          report((struct setup){.x = {ONE_AXIS, measured}}), policy);
+    const json_t *finding = json_array_get(json_object_get(gate, "findings"), 0);
+    assert_string_equal(dp_json_string(finding, "line", ""), "the bits change along threads");
+    assert_null(strstr(dp_json_string(finding, "detail", ""), "to threads")); /* the line says it */
+    json_decref(gate);
     expect(decide(report((struct setup){.x = {SENSITIVE, measured}}),
                   report((struct setup){.x = {SENSITIVE, measured}}), policy),
            DP_GATE_PASSED, "");

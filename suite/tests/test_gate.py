@@ -194,7 +194,10 @@ class Gate(Reports):
         self.assertIn("allow entry 'fake/varies/*' expired on 2000-02-29", text)
         entry.update(case="other/*", expires="2999-12-31")
         document, text = self.gate(0, self.plain, "--policy", self.policy(allow=[entry]))
-        self.assertIn("allow entry 'other/*' matches nothing", text)
+        self.assertIn("allow entry 'other/*' fits no finding, remove it", text)
+        entry.update(case="fake/varies/*", kind="wrong")
+        document, text = self.gate(1, self.plain, "--policy", self.policy(fail=["varies"], allow=[entry]))
+        self.assertIn("allow entry 'fake/varies/*' fits no finding, remove it", text)
 
     def test_amounts(self):
         for members, code in (({"minimum_cases": 2}, 0), ({"minimum_cases": 3}, 2), ({"minimum_runs": 24}, 0),
