@@ -54,8 +54,8 @@ static const struct dp_command_line command_line = {
 /* The words of the statement are those of whoever signed it. */
 static void print_line(const struct dp_signed *given)
 {
-    char *line = dp_printf("verified: '%s' %s, signed %s on '%s'", given->name, given->result, given->time,
-                           given->host);
+    char *line = dp_printf("verified: '%s', result %s, signed %s on '%s'", given->name, given->result,
+                           given->time, given->host);
     char *shown = dp_printable(line, strlen(line));
     puts(shown);
     free(shown);

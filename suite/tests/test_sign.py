@@ -138,7 +138,7 @@ class Signing(Case):
         path, out = self.signed(), self.folder / "out.json"
         done = self.verify(path, "--max-age", "99999d", "-o", out)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"^verified: 'report.json' FAILED, signed 20\S+Z on '.+'\n$")
+        self.assertRegex(done.stdout, r"^verified: 'report.json', result FAILED, signed 20\S+Z on '.+'\n$")
         self.assertEqual(out.read_bytes(), self.file.read_bytes())
         done = subprocess.run([DETPROBE, "verify", "--key", self.public, "-", "-o", "-"], input=path.read_bytes(),
                               capture_output=True, timeout=60)
