@@ -73,12 +73,18 @@ static bool is_typed(const char *word, size_t length)
            memchr(word, '_', length) || memchr(word, '=', length);
 }
 
+/* Where \% forbids hyphens; inside a word it would allow one. */
+static bool begins_word(const struct dp_text *out)
+{
+    return at_line_start(out) || out->data[out->length - 1] == ' ';
+}
+
 static void escape_prose(struct dp_text *out, const char *string)
 {
     while (*string) {
         const size_t length = strcspn(string, " \n");
         const bool typed = length > 0 && is_typed(string, length);
-        dp_text_put(out, typed ? "\\%" : ""); /* what is typed is not hyphenated */
+        dp_text_put(out, typed && begins_word(out) ? "\\%" : ""); /* what is typed is not hyphenated */
         for (const char *end = string + length; string < end;) {
             string += put_character(out, string, typed);
         }
@@ -102,7 +108,8 @@ void dp_roff_put(struct dp_text *out, enum dp_roff_font font, const char *string
         escape_prose(out, string);
         return;
     }
-    dp_text_put(out, font == DP_ROFF_BOLD ? "\\fB\\%" : "\\fI\\%");
+    const bool begins = begins_word(out);
+    dp_text_printf(out, "%s%s", font == DP_ROFF_BOLD ? "\\fB" : "\\fI", begins ? "\\%" : "");
     escape_typed(out, string);
     dp_text_put(out, "\\fR");
 }

@@ -155,6 +155,11 @@ class Pages(unittest.TestCase):
             with self.subTest(page.name):
                 self.assertIn(f'"{page.stem} - ', run(["lexgrog", page]).stdout)
 
+    def test_no_hyphen_inside_what_is_typed(self):
+        for page in pages():
+            with self.subTest(page.name):  # \% begins a word to forbid hyphens, inside it would allow one
+                self.assertIsNone(re.search(r"\S(?<!\\f[BI])\\%|\S\\f[BI]\\%", page.read_text()))
+
     def test_ascii(self):
         for page in pages():
             self.assertTrue(page.read_text().isascii(), page.name)
