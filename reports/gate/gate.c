@@ -116,9 +116,8 @@ static void note_better(const json_t *diff, json_t *notes)
         }
     }
     if (words.length) {
-        json_array_append_new(
-            notes,
-            dp_gate_line("better", dp_printf("better than the baseline, make it anew: %s", words.data)));
+        json_array_append_new(notes,
+                              dp_gate_line("better", dp_printf("better than the baseline: %s", words.data)));
     }
     const json_int_t added = dp_json_int(kinds, dp_change_name(DP_CHANGE_NEW), 0);
     if (added > 0) {
