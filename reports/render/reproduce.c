@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -33,18 +34,13 @@ static void put_word(struct dp_text *out, const char *word)
     free(shown);
 }
 
-static bool is_name(const char *word)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    return word[0] && strspn(word, letters) == strlen(word) && !(word[0] >= '0' && word[0] <= '9');
-}
-
 /* What `run` sets by itself unless it is set; it would only make the command longer. */
 static bool is_own(const char *name, const char *value)
 {
     return strcmp(name, "OMP_WAIT_POLICY") == 0 && strcmp(value, "passive") == 0;
 }
 
+/* A report may name what no run records, such as PATH: nobody is to paste that. */
 static void put_variables(struct dp_text *out, json_t *variables)
 {
     const char *name;
@@ -52,7 +48,7 @@ static void put_variables(struct dp_text *out, json_t *variables)
     json_object_foreach(variables, name, value)
     {
         const char *text = json_string_value(value);
-        if (text && is_name(name) && !is_own(name, text)) {
+        if (text && dp_host_records(name) && !is_own(name, text)) {
             dp_text_printf(out, "%s=", name);
             put_word(out, text);
             dp_text_put(out, " ");

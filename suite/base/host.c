@@ -280,6 +280,11 @@ static bool is_plain_name(const char *name, size_t length)
     return length > 0;
 }
 
+bool dp_host_records(const char *name)
+{
+    return is_plain_name(name, strlen(name)) && is_allowed(name, strlen(name));
+}
+
 json_t *dp_host_variables(void)
 {
     json_t *object = json_object();

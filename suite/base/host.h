@@ -6,6 +6,7 @@
 #define DP_BASE_HOST_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The object `environment.host` of a report: arch, cpu_model, cpu_flags[], cores_online, cores_allowed
@@ -14,6 +15,8 @@
 json_t *dp_host_facts(void);
 /* The object `environment.variables`: allow-listed variables that are set. Owned. */
 json_t *dp_host_variables(void);
+/* Whether it is one of those that are recorded: no other can have been. */
+bool dp_host_records(const char *name);
 /* An object of variables in words, by name: "A=1 B=2", and "C unset" where the value is null. Owned. */
 char *dp_variables_text(const json_t *set);
 

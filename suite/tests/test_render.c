@@ -224,8 +224,10 @@ static void test_reproduce(void **state)
          "OPENBLAS_CORETYPE=Haswell detprobe run a/b/c --level quick --seed 7"},
         {"{'variables':{'OMP_WAIT_POLICY':'active','1;rm':'x','A B':'y'}}", "a/b/c",
          "OMP_WAIT_POLICY=active detprobe run a/b/c --level quick --seed 7"},
-        {"{'variables':{'X':''},'stack':{'kind':'venv','path':'/a b'}}", "a/b/$(c)\a",
-         "X='' detprobe run 'a/b/$(c)?' --level quick --seed 7 --stack '/a b'"},
+        {"{'variables':{'MKL_X':''},'stack':{'kind':'venv','path':'/a b'}}", "a/b/$(c)\a",
+         "MKL_X='' detprobe run 'a/b/$(c)?' --level quick --seed 7 --stack '/a b'"},
+        {"{'variables':{'PATH':'/tmp','BASH_ENV':'x','LD_AUDIT':'y','MKL_x':'z','OMP_NUM_THREADS':'2'}}",
+         "a/b/c", "OMP_NUM_THREADS=2 detprobe run a/b/c --level quick --seed 7"},
         {"{'variables':{},'stack':{'kind':'process','path':'/bin/x'}}", "a/b/c",
          "detprobe run a/b/c --level quick --seed 7"},
     };
