@@ -218,24 +218,14 @@ static void add_facts(const json_t *report, struct dp_checks *checks)
     add_names(json_object_get(environment, "libraries"), "libraries", checks);
 }
 
-static json_t *measured_by_case(const json_t *measurements)
-{
-    const json_t *cases = json_object_get(measurements, "cases");
-    json_t *map = json_object();
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        json_t *entry = json_array_get(cases, i);
-        json_object_set(map, dp_json_string(entry, "case", ""), entry);
-    }
-    return map;
-}
-
 void dp_checks_of_report(const json_t *report, struct dp_checks *checks)
 {
     const json_t *body = json_object_get(report, "body");
     const json_t *measurements = json_object_get(report, "measurements");
     const json_t *results = json_object_get(body, "results"), *controls = json_object_get(body, "controls");
-    const struct dp_sheet sheet = {
-        .body = body, .measurements = measurements, .measured = measured_by_case(measurements)};
+    const struct dp_sheet sheet = {.body = body,
+                                   .measurements = measurements,
+                                   .measured = dp_json_index(json_object_get(measurements, "cases"), "case")};
     add_run(report, checks);
     add_facts(report, checks);
     for (size_t i = 0; i < json_array_size(results); i++) {

@@ -197,18 +197,6 @@ static bool has_cause(const char *kind)
            strcmp(kind, dp_change_name(DP_CHANGE_MISSING)) != 0;
 }
 
-json_t *dp_json_keys(const json_t *object)
-{
-    json_t *keys = json_array();
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        json_array_append_new(keys, json_string(key));
-    }
-    return keys;
-}
-
 json_t *dp_diff_causes(json_t *changes, const json_t *environment)
 {
     struct causes causes = {json_array(), json_object()};

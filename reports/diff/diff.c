@@ -39,16 +39,6 @@ int dp_diff_comparable(const struct dp_diff_side sides[2], struct dp_err *err)
 
 /* --- pairs: results of both sides by id, in the order of ids --- */
 
-json_t *dp_diff_by_case(const json_t *entries)
-{
-    json_t *index = json_object();
-    for (size_t i = 0; i < json_array_size(entries); i++) {
-        json_t *entry = json_array_get(entries, i);
-        json_object_set(index, dp_json_string(entry, "case", ""), entry);
-    }
-    return index;
-}
-
 static int compare_names(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -66,8 +56,8 @@ static void index_make(const struct dp_diff_side sides[2], struct index *ret)
     json_t *entry;
     for (int side = 0; side < 2; side++) {
         const json_t *measurements = json_object_get(sides[side].report, "measurements");
-        ret->results[side] = dp_diff_by_case(json_object_get(body_of(&sides[side]), "results"));
-        ret->measured[side] = dp_diff_by_case(json_object_get(measurements, "cases"));
+        ret->results[side] = dp_json_index(json_object_get(body_of(&sides[side]), "results"), "case");
+        ret->measured[side] = dp_json_index(json_object_get(measurements, "cases"), "case");
     }
     ret->count = 0;
     ret->ids = dp_alloc(json_object_size(ret->results[0]) + json_object_size(ret->results[1]) + 1,

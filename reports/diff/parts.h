@@ -55,12 +55,7 @@ json_t *dp_diff_causes(json_t *changes, const json_t *environment);
 char *dp_library_title(const json_t *library);
 char *dp_library_isa(const json_t *library);
 
-/* Entries of results or of measured cases by their id. Owned. */
-json_t *dp_diff_by_case(const json_t *entries);
 /* What a report measured, in words. Owned. */
 char *dp_diff_measured(const json_t *report);
-
-/* The keys of an object, in its order. Owned. */
-json_t *dp_json_keys(const json_t *object);
 
 #endif

@@ -103,18 +103,6 @@ static int check_report(const struct dp_diff_side *reports, size_t index, struct
 
 /* --- whether they agree in a case --- */
 
-static json_t *by_id(const json_t *entries)
-{
-    json_t *index = json_object();
-    size_t i;
-    json_t *entry;
-    json_array_foreach(entries, i, entry)
-    {
-        json_object_set(index, dp_json_string(entry, "case", ""), entry);
-    }
-    return index;
-}
-
 /* "repeats in 2, varies in 1" of a member's words. NULL: all are alike. Owned. */
 static char *words_of(const struct merge *m, const char *id, const char *object, const char *member)
 {
@@ -441,8 +429,8 @@ json_t *dp_baseline_make(const struct dp_diff_side *reports, size_t count, struc
                       .left_out = json_object()};
     for (size_t i = 0; i < count; i++) {
         const json_t *measurements = json_object_get(reports[i].report, "measurements");
-        m.results[i] = by_id(json_object_get(body_of(&reports[i]), "results"));
-        m.measured[i] = by_id(json_object_get(measurements, "cases"));
+        m.results[i] = dp_json_index(json_object_get(body_of(&reports[i]), "results"), "case");
+        m.measured[i] = dp_json_index(json_object_get(measurements, "cases"), "case");
     }
     find_disagreements(&m);
     json_t *baseline = put_together(&m, err);

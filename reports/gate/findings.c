@@ -325,22 +325,11 @@ static void find_changed(struct findings *all, const struct subject *s)
     }
 }
 
-static json_t *measured_by_id(const json_t *report)
-{
-    json_t *index = json_object();
-    size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(json_object_get(report, "measurements"), "cases"), i, entry)
-    {
-        json_object_set(index, dp_json_string(entry, "case", ""), entry);
-    }
-    return index;
-}
-
 static void find_all(struct findings *all, const struct dp_known *known)
 {
     const json_t *report = known->input->report.report;
-    json_t *measured = measured_by_id(report), *seen = json_object();
+    const json_t *cases = json_object_get(json_object_get(report, "measurements"), "cases");
+    json_t *measured = dp_json_index(cases, "case"), *seen = json_object();
     const char *id;
     size_t i;
     json_t *result;

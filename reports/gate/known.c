@@ -122,16 +122,6 @@ int dp_gate_prepare(const struct dp_gate_input *input, struct dp_err *err)
 
 /* --- by case --- */
 
-static void index_by_case(json_t *entries, json_t *ret_index)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(entries, i, entry)
-    {
-        json_object_set(ret_index, dp_json_string(entry, "case", ""), entry);
-    }
-}
-
 static void index_changes(const struct dp_known *known)
 {
     size_t i, k;
@@ -155,9 +145,11 @@ static void index_changes(const struct dp_known *known)
 
 int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struct dp_err *err)
 {
+    const json_t *body = body_of(&input->baseline);
+    const json_t *measurements = json_object_get(input->baseline.report, "measurements");
     *ret = (struct dp_known){.input = input,
-                             .results = json_object(),
-                             .measured = json_object(),
+                             .results = dp_json_index(json_object_get(body, "results"), "case"),
+                             .measured = dp_json_index(json_object_get(measurements, "cases"), "case"),
                              .changes = json_object(),
                              .causes = json_object(),
                              .disagreed = json_object()};
@@ -165,7 +157,6 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
         return 0;
     }
     const struct dp_diff_side sides[2] = {input->baseline, input->report};
-    const json_t *body = body_of(&input->baseline);
     ret->diff = dp_diff_make(sides, err);
     if (!ret->diff) {
         return -1;
@@ -177,9 +168,6 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
             input->report.name, input->baseline.name,
             dp_json_string(json_array_get(json_object_get(ret->diff, "not_compared"), 0), "reason", ""));
     }
-    index_by_case(json_object_get(body, "results"), ret->results);
-    index_by_case(json_object_get(json_object_get(input->baseline.report, "measurements"), "cases"),
-                  ret->measured);
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)

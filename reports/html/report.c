@@ -404,7 +404,7 @@ void dp_render_html_report(const json_t *report, const struct dp_render_options 
         .sheet = {.out = out,
                   .body = body,
                   .measurements = measurements,
-                  .measured = dp_sheet_measured(measurements),
+                  .measured = dp_json_index(json_object_get(measurements, "cases"), "case"),
                   .verbose = true,
                   .line = put_fact},
         .report = report,

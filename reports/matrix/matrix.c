@@ -39,9 +39,9 @@ static void table_make(const struct dp_diff_side *sides, size_t count, struct ta
     for (size_t i = 0; i < count; i++) {
         const json_t *report = sides[i].report;
         ret->columns[i].results =
-            dp_diff_by_case(json_object_get(json_object_get(report, "body"), "results"));
+            dp_json_index(json_object_get(json_object_get(report, "body"), "results"), "case");
         ret->columns[i].measured =
-            dp_diff_by_case(json_object_get(json_object_get(report, "measurements"), "cases"));
+            dp_json_index(json_object_get(json_object_get(report, "measurements"), "cases"), "case");
         most += json_object_size(ret->columns[i].results);
     }
     ret->ids = dp_alloc(most, sizeof(*ret->ids));

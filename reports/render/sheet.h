@@ -22,9 +22,6 @@ struct dp_sheet {
     void (*line)(const struct dp_sheet *sheet, const char *label, const char *text);
 };
 
-/* What `measured` is. Owned. */
-json_t *dp_sheet_measured(const json_t *measurements);
-
 /* The labelled lines but those of the libraries: on which machine, by which plan, what was left out,
  * controls. */
 void dp_sheet_before(const struct dp_sheet *sheet);

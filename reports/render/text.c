@@ -465,17 +465,6 @@ static void put_summary(const struct dp_sheet *sheet, const json_t *report)
     dp_text_free(&names);
 }
 
-json_t *dp_sheet_measured(const json_t *measurements)
-{
-    const json_t *cases = json_object_get(measurements, "cases");
-    json_t *map = json_object();
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        json_t *entry = json_array_get(cases, i);
-        json_object_set(map, dp_json_string(entry, "case", ""), entry);
-    }
-    return map;
-}
-
 void dp_sheet_before(const struct dp_sheet *sheet)
 {
     put_machine(sheet);
@@ -496,10 +485,11 @@ void dp_sheet_after(const struct dp_sheet *sheet)
 
 void dp_render_text(const json_t *report, const struct dp_render_options *options, struct dp_text *out)
 {
+    const json_t *measurements = json_object_get(report, "measurements");
     const struct dp_sheet sheet = {.out = out,
                                    .body = json_object_get(report, "body"),
-                                   .measurements = json_object_get(report, "measurements"),
-                                   .measured = dp_sheet_measured(json_object_get(report, "measurements")),
+                                   .measurements = measurements,
+                                   .measured = dp_json_index(json_object_get(measurements, "cases"), "case"),
                                    .colour = options->colour,
                                    .verbose = options->verbose,
                                    .columns = options->columns >= 60 ? (size_t)options->columns : 100};

@@ -263,3 +263,25 @@ bool dp_json_array_has(const json_t *array, const char *string)
     }
     return false;
 }
+
+json_t *dp_json_index(const json_t *array, const char *member)
+{
+    json_t *index = json_object();
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        json_t *object = json_array_get(array, i);
+        json_object_set(index, dp_json_string(object, member, ""), object);
+    }
+    return index;
+}
+
+json_t *dp_json_keys(const json_t *object)
+{
+    json_t *keys = json_array();
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        json_array_append_new(keys, json_string(key));
+    }
+    return keys;
+}

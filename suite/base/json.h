@@ -47,4 +47,9 @@ json_int_t dp_json_int(const json_t *object, const char *key, json_int_t fallbac
 double dp_json_number(const json_t *object, const char *key, double fallback);
 bool dp_json_array_has(const json_t *array, const char *string);
 
+/* Objects of an array by a member of theirs, "" where one lacks it; of two alike the later. Owned. */
+json_t *dp_json_index(const json_t *array, const char *member);
+/* The keys of an object, in its order. Owned. */
+json_t *dp_json_keys(const json_t *object);
+
 #endif

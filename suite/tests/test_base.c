@@ -359,6 +359,24 @@ static void test_json_members(void **state)
     json_decref(object);
 }
 
+static void test_json_index(void **state)
+{
+    json_t *list =
+        json_loads("[{\"id\":\"b\",\"n\":1},{\"id\":\"a\"},{\"id\":\"b\",\"n\":2},{\"n\":3},7]", 0, NULL);
+    json_t *index = dp_json_index(list, "id"), *keys = dp_json_keys(index);
+    assert_int_equal(json_array_size(keys), 3);
+    assert_string_equal(json_string_value(json_array_get(keys, 0)), "b");
+    assert_string_equal(json_string_value(json_array_get(keys, 1)), "a");
+    assert_int_equal(dp_json_int(json_object_get(index, "b"), "n", -1), 2);
+    assert_non_null(json_object_get(index, ""));
+    json_t *none = dp_json_index(NULL, "id");
+    assert_int_equal(json_object_size(none), 0);
+    json_decref(none);
+    json_decref(keys);
+    json_decref(index);
+    json_decref(list);
+}
+
 static void check_content(const char *path, const char *expected)
 {
     char text[64] = "";
@@ -555,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_json_load),
         cmocka_unit_test(test_json_canonical),
         cmocka_unit_test(test_json_members),
+        cmocka_unit_test(test_json_index),
         cmocka_unit_test(test_file_write),
         cmocka_unit_test(test_file_write_fails_clearly),
         cmocka_unit_test(test_cgroup_unified),
