@@ -39,13 +39,8 @@ static json_t *causes_by_case(const json_t *diff)
     for (size_t i = 0; i < json_array_size(causes); i++) {
         const json_t *cause = json_array_get(causes, i), *cases = json_object_get(cause, "cases");
         for (size_t k = 0; k < json_array_size(cases); k++) {
-            const char *id = json_string_value(json_array_get(cases, k));
-            json_t *list = id ? json_object_get(map, id) : NULL;
-            if (id && !list) {
-                list = json_array();
-                json_object_set_new(map, id, list);
-            }
-            json_array_append(list, json_object_get(cause, "cause"));
+            dp_json_group(map, json_string_value(json_array_get(cases, k)),
+                          json_incref(json_object_get(cause, "cause")));
         }
     }
     return map;

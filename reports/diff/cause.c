@@ -25,21 +25,14 @@ struct reach {
     json_t *known;     /* who is asked for -> {words, differences} */
 };
 
-static void append_place(json_t *lists, const char *key, size_t place)
-{
-    if (!json_object_get(lists, key)) {
-        json_object_set_new(lists, key, json_array());
-    }
-    json_array_append_new(json_object_get(lists, key), json_integer((json_int_t)place));
-}
-
 static struct reach reach_of(const json_t *environment)
 {
     struct reach reach = {environment, json_object(), json_array(), json_object()};
     for (size_t i = 0; i < json_array_size(environment); i++) {
         const json_t *families = json_object_get(json_array_get(environment, i), "families");
         for (size_t k = 0; k < json_array_size(families); k++) {
-            append_place(reach.by_family, json_string_value(json_array_get(families, k)), i);
+            dp_json_group(reach.by_family, json_string_value(json_array_get(families, k)),
+                          json_integer((json_int_t)i));
         }
         if (!families && json_array_size(reach.free) < MAX_FREE) {
             json_array_append_new(reach.free, json_integer((json_int_t)i));
@@ -185,11 +178,6 @@ static size_t cause_of(struct causes *causes, struct reach *reach, const json_t 
     return (size_t)place;
 }
 
-static void count_kind(json_t *kinds, const char *kind)
-{
-    json_object_set_new(kinds, kind, json_integer(dp_json_int(kinds, kind, 0) + 1));
-}
-
 /* What is on one side alone has no cause in the environment: somebody chose other cases. */
 static bool has_cause(const char *kind)
 {
@@ -211,7 +199,7 @@ json_t *dp_diff_causes(json_t *changes, const json_t *environment)
         }
         const size_t place = cause_of(&causes, &reach, change);
         cause = json_array_get(causes.list, place);
-        count_kind(json_object_get(cause, "kinds"), kind);
+        dp_json_count(json_object_get(cause, "kinds"), kind);
         json_object_set(json_object_get(cause, "cases"), dp_json_string(change, "case", ""), json_true());
         json_object_set_new(change, "cause", json_integer((json_int_t)place));
     }

@@ -33,10 +33,7 @@ static json_t *lists_by_key(const json_t *libraries, const size_t *partner, int 
             continue;
         }
         char *key = key_of(json_array_get(libraries, i), pass);
-        if (!json_object_get(lists, key)) {
-            json_object_set_new(lists, key, json_array());
-        }
-        json_array_append_new(json_object_get(lists, key), json_integer((json_int_t)i));
+        dp_json_group(lists, key, json_integer((json_int_t)i));
         free(key);
     }
     return lists;

@@ -57,7 +57,7 @@ static char *families_of(const json_t *changes)
         const json_t *change = json_array_get(changes, i);
         char *name =
             dp_printf("%s/%s", dp_json_string(change, "backend", ""), dp_json_string(change, "family", ""));
-        json_object_set_new(counts, name, json_integer(dp_json_int(counts, name, 0) + 1));
+        dp_json_count(counts, name);
         free(name);
     }
     json_object_foreach(counts, family, count)
@@ -179,11 +179,8 @@ static void add_unlike(const struct page *page)
     const json_t *unlike = json_object_get(page->diff, "not_compared");
     json_t *reasons = json_object();
     for (size_t i = 0; i < json_array_size(unlike); i++) {
-        const char *reason = dp_json_string(json_array_get(unlike, i), "reason", "");
-        if (!json_object_get(reasons, reason)) {
-            json_object_set_new(reasons, reason, json_array());
-        }
-        json_array_append(json_object_get(reasons, reason), json_array_get(unlike, i));
+        json_t *row = json_array_get(unlike, i);
+        dp_json_group(reasons, dp_json_string(row, "reason", ""), json_incref(row));
     }
     const char *reason;
     json_t *cases;

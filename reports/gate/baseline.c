@@ -112,7 +112,7 @@ static char *words_of(const struct merge *m, const char *id, const char *object,
     for (size_t i = 0; i < m->count; i++) {
         const json_t *result = json_object_get(m->results[i], id);
         word = dp_json_string(object ? json_object_get(result, object) : result, member, "none");
-        json_object_set_new(counts, word, json_integer(dp_json_int(counts, word, 0) + 1));
+        dp_json_count(counts, word);
     }
     struct dp_text words = DP_TEXT(4096);
     json_object_foreach(counts, word, count)

@@ -138,7 +138,7 @@ static void note_unlike(const json_t *diff, json_t *notes)
     json_array_foreach(json_object_get(diff, "not_compared"), i, entry)
     {
         reason = dp_json_string(entry, "reason", "");
-        json_object_set_new(reasons, reason, json_integer(dp_json_int(reasons, reason, 0) + 1));
+        dp_json_count(reasons, reason);
     }
     json_object_foreach(reasons, reason, entry)
     {

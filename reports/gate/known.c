@@ -128,11 +128,7 @@ static void index_changes(const struct dp_known *known)
     json_t *entry, *name;
     json_array_foreach(json_object_get(known->diff, "changes"), i, entry)
     {
-        const char *id = dp_json_string(entry, "case", "");
-        if (!json_object_get(known->changes, id)) {
-            json_object_set_new(known->changes, id, json_array());
-        }
-        json_array_append(json_object_get(known->changes, id), entry);
+        dp_json_group(known->changes, dp_json_string(entry, "case", ""), json_incref(entry));
     }
     json_array_foreach(json_object_get(known->diff, "causes"), i, entry)
     {

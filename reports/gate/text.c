@@ -101,7 +101,7 @@ static void put_groups(struct page *page, const json_t *findings)
     for (; end < json_array_size(findings) && !json_object_get(json_array_get(findings, end), "allowed");
          end++) {
         char *group = group_of(json_array_get(findings, end));
-        json_object_set_new(counts, group, json_integer(dp_json_int(counts, group, 0) + 1));
+        dp_json_count(counts, group);
         free(group);
     }
     for (size_t i = 0; i < end; i++) {

@@ -223,10 +223,7 @@ static json_t *by_reason(const json_t *unlike)
     for (size_t i = 0; i < json_array_size(unlike); i++) {
         const json_t *row = json_array_get(unlike, i);
         const char *reason = dp_json_string(row, "reason", "");
-        if (!json_object_get(reasons, reason)) {
-            json_object_set_new(reasons, reason, json_array());
-        }
-        json_array_append_new(json_object_get(reasons, reason), json_string(dp_json_string(row, "case", "")));
+        dp_json_group(reasons, reason, json_string(dp_json_string(row, "case", "")));
     }
     return reasons;
 }

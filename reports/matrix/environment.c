@@ -151,11 +151,8 @@ static json_t *by_role(const json_t *libraries)
 {
     json_t *roles = json_object();
     for (size_t i = 0; i < json_array_size(libraries); i++) {
-        const char *role = dp_json_string(json_array_get(libraries, i), "role", "");
-        if (!json_object_get(roles, role)) {
-            json_object_set_new(roles, role, json_array());
-        }
-        json_array_append(json_object_get(roles, role), json_array_get(libraries, i));
+        json_t *library = json_array_get(libraries, i);
+        dp_json_group(roles, dp_json_string(library, "role", ""), json_incref(library));
     }
     return roles;
 }

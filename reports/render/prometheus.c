@@ -93,7 +93,7 @@ static void put_cases(struct dp_text *out, const json_t *results)
             counts = json_object();
             json_object_set_new(backends, name, counts);
         }
-        json_object_set_new(counts, observed, json_integer(dp_json_int(counts, observed, 0) + 1));
+        dp_json_count(counts, observed);
         free(name);
     }
     begin(out, "cases");

@@ -135,7 +135,7 @@ static char *group_sensitive(const struct dp_sheet *sheet, const struct family *
         }
         for (size_t k = 0; k < json_array_size(axes); k++) {
             const char *axis = json_string_value(json_array_get(axes, k));
-            json_object_set_new(counts, axis, json_integer(dp_json_int(counts, axis, 0) + 1));
+            dp_json_count(counts, axis);
         }
     }
     const char *axis;
@@ -228,7 +228,7 @@ static json_t *group_counts(const struct dp_sheet *sheet, const struct family *f
         const json_t *result = result_at(sheet, i);
         if (in_group(result, observed, status)) {
             const char *key = group_key(result);
-            json_object_set_new(counts, key, json_integer(dp_json_int(counts, key, 0) + 1));
+            dp_json_count(counts, key);
         }
     }
     return counts;

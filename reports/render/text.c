@@ -107,11 +107,6 @@ static void put_measured(const struct dp_sheet *sheet)
     dp_text_put(sheet->out, count == 0 ? "no library\n" : "\n");
 }
 
-static void count_up(json_t *counts, const char *key)
-{
-    json_object_set_new(counts, key, json_integer(dp_json_int(counts, key, 0) + 1));
-}
-
 /* What a device is called and how it is proven. Owned. */
 static char *device_key(const json_t *device)
 {
@@ -124,7 +119,7 @@ static json_t *device_counts(const json_t *devices)
     json_t *counts = json_object();
     for (size_t i = 0; i < json_array_size(devices); i++) {
         char *key = device_key(json_array_get(devices, i));
-        count_up(counts, key);
+        dp_json_count(counts, key);
         free(key);
     }
     return counts;
@@ -230,7 +225,7 @@ static json_t *count_overriding(const struct dp_sheet *sheet, const json_t *vari
         {
             const json_t *value = json_object_get(variables, name);
             if (value && !json_equal(own, value)) {
-                count_up(counts, name);
+                dp_json_count(counts, name);
             }
         }
     }
@@ -295,7 +290,7 @@ static void put_not_measured(const struct dp_sheet *sheet)
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *axes = json_object_get(json_array_get(results, i), "not_measured");
         for (size_t k = 0; k < json_array_size(axes); k++) {
-            count_up(counts, json_string_value(json_array_get(axes, k)));
+            dp_json_count(counts, json_string_value(json_array_get(axes, k)));
         }
     }
     json_object_foreach(counts, axis, number)
@@ -338,7 +333,7 @@ static json_t *skips_by_reason(const struct dp_sheet *sheet)
             if (!json_object_get(reasons, key)) {
                 json_object_set_new(reasons, key, json_object());
             }
-            count_up(json_object_get(reasons, key), family);
+            dp_json_count(json_object_get(reasons, key), family);
             free(key);
             free(family);
         }

@@ -285,3 +285,16 @@ json_t *dp_json_keys(const json_t *object)
     }
     return keys;
 }
+
+void dp_json_count(json_t *counts, const char *key)
+{
+    json_object_set_new(counts, key, json_integer(dp_json_int(counts, key, 0) + 1));
+}
+
+void dp_json_group(json_t *arrays, const char *key, json_t *value_owned)
+{
+    if (!json_object_get(arrays, key)) {
+        json_object_set_new(arrays, key, json_array());
+    }
+    json_array_append_new(json_object_get(arrays, key), value_owned);
+}

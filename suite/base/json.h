@@ -51,5 +51,9 @@ bool dp_json_array_has(const json_t *array, const char *string);
 json_t *dp_json_index(const json_t *array, const char *member);
 /* The keys of an object, in its order. Owned. */
 json_t *dp_json_keys(const json_t *object);
+/* One more under this key. */
+void dp_json_count(json_t *counts, const char *key);
+/* Takes a value into the array under this key; the first makes it. */
+void dp_json_group(json_t *arrays, const char *key, json_t *value_owned);
 
 #endif

@@ -377,6 +377,24 @@ static void test_json_index(void **state)
     json_decref(list);
 }
 
+static void test_json_count_and_group(void **state)
+{
+    json_t *counts = json_object(), *arrays = json_object();
+    dp_json_count(counts, "a");
+    dp_json_count(counts, "b");
+    dp_json_count(counts, "a");
+    assert_int_equal(dp_json_int(counts, "a", 0), 2);
+    assert_int_equal(dp_json_int(counts, "b", 0), 1);
+    dp_json_group(arrays, "a", json_string("x"));
+    dp_json_group(arrays, "a", json_string("y"));
+    dp_json_group(arrays, NULL, json_string("no key"));
+    assert_int_equal(json_object_size(arrays), 1);
+    assert_int_equal(json_array_size(json_object_get(arrays, "a")), 2);
+    assert_true(dp_json_array_has(json_object_get(arrays, "a"), "y"));
+    json_decref(counts);
+    json_decref(arrays);
+}
+
 static void check_content(const char *path, const char *expected)
 {
     char text[64] = "";
@@ -574,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_json_canonical),
         cmocka_unit_test(test_json_members),
         cmocka_unit_test(test_json_index),
+        cmocka_unit_test(test_json_count_and_group),
         cmocka_unit_test(test_file_write),
         cmocka_unit_test(test_file_write_fails_clearly),
         cmocka_unit_test(test_cgroup_unified),
