@@ -15,17 +15,6 @@
 
 #define MOST 16000 /* bytes of one check's words */
 
-/* DP_CHANGE_MAX for a kind that is not known. */
-static enum dp_change change_of(const json_t *change)
-{
-    const char *name = dp_json_string(change, "kind", "");
-    int kind = 0;
-    while (kind < DP_CHANGE_MAX && strcmp(dp_change_name((enum dp_change)kind), name) != 0) {
-        kind++;
-    }
-    return (enum dp_change)kind;
-}
-
 static bool is_worse(enum dp_change kind)
 {
     return kind < DP_CHANGE_NEW || kind == DP_CHANGE_MAX;
@@ -50,7 +39,7 @@ static void add_change(const json_t *diff, const json_t *change, const json_t *c
                        struct dp_checks *checks)
 {
     const char *id = dp_json_string(change, "case", ""), *name = dp_json_string(change, "kind", "");
-    const enum dp_change kind = change_of(change);
+    const enum dp_change kind = dp_change_named(name);
     const json_t *own = json_object_get(causes, id);
     char *words = dp_diff_detail(change);
     char *line = dp_printf("%s%s%s", kind < DP_CHANGE_MAX ? dp_change_words(kind, false) : name,

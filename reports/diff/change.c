@@ -33,6 +33,15 @@ const char *dp_change_name(enum dp_change kind)
     return kinds[kind].name;
 }
 
+enum dp_change dp_change_named(const char *name)
+{
+    int kind = 0;
+    while (kind < DP_CHANGE_MAX && strcmp(kinds[kind].name, name) != 0) {
+        kind++;
+    }
+    return (enum dp_change)kind;
+}
+
 const char *dp_change_words(enum dp_change kind, bool several)
 {
     return several ? kinds[kind].several : kinds[kind].one;

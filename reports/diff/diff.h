@@ -54,6 +54,8 @@ enum dp_change {
 };
 /* "newly_broken", ...: the member `kind`. */
 const char *dp_change_name(enum dp_change kind);
+/* The kind of that name, DP_CHANGE_MAX where there is none. */
+enum dp_change dp_change_named(const char *name);
 /* "guarantee newly broken", "guarantees newly broken": of one case, of several. */
 const char *dp_change_words(enum dp_change kind, bool several);
 

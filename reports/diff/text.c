@@ -85,15 +85,6 @@ struct block {
     json_t *of_kind[DP_CHANGE_MAX];
 };
 
-static enum dp_change kind_named(const char *name)
-{
-    int kind = 0;
-    while (kind < DP_CHANGE_MAX - 1 && strcmp(dp_change_name((enum dp_change)kind), name) != 0) {
-        kind++;
-    }
-    return (enum dp_change)kind;
-}
-
 /* One block for each cause, and a last one for what has none. Owned. */
 static struct block *blocks_of(const json_t *diff)
 {
@@ -103,8 +94,9 @@ static struct block *blocks_of(const json_t *diff)
     for (size_t i = 0; i < json_array_size(changes); i++) {
         json_t *change = json_array_get(changes, i);
         const size_t cause = (size_t)dp_json_int(change, "cause", (json_int_t)causes);
+        const enum dp_change kind = dp_change_named(dp_json_string(change, "kind", ""));
         json_t **list =
-            &blocks[cause < causes ? cause : causes].of_kind[kind_named(dp_json_string(change, "kind", ""))];
+            &blocks[cause < causes ? cause : causes].of_kind[kind < DP_CHANGE_MAX ? kind : DP_CHANGE_MAX - 1];
         *list = *list ? *list : json_array();
         json_array_append(*list, change);
     }

@@ -12,15 +12,6 @@
 #include "reports/render/formats.h"
 #include "suite/base/json.h"
 
-static enum dp_change kind_of(const char *name)
-{
-    int kind = 0;
-    while (kind < DP_CHANGE_MAX && strcmp(dp_change_name((enum dp_change)kind), name) != 0) {
-        kind++;
-    }
-    return (enum dp_change)kind;
-}
-
 /* The colour of a kind; the words say what it is. */
 static const char *look_of(enum dp_change kind)
 {
@@ -127,7 +118,7 @@ static void put_detail(struct dp_text *out, const json_t *change)
 static void put_change(const json_t *change, struct dp_text *out)
 {
     const char *id = dp_json_string(change, "case", ""), *name = dp_json_string(change, "kind", "");
-    const enum dp_change kind = kind_of(name);
+    const enum dp_change kind = dp_change_named(name);
     const json_t *cause = json_object_get(change, "cause");
     char *place = cause ? dp_printf("%lld", (long long)json_integer_value(cause) + 1) : dp_strdup("");
     dp_text_put(out, "<tr");
