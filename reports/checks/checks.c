@@ -14,21 +14,10 @@
 #define MOST_DETAIL 16000
 #define MOST_COMMAND 8000
 
-/* Cuts between characters. */
-static void cut(char *string, size_t most)
-{
-    if (strlen(string) > most) {
-        while (most > 0 && ((unsigned char)string[most] & 0xc0) == 0x80) {
-            most--;
-        }
-        string[most] = '\0';
-    }
-}
-
 static char *one_line(const char *string, size_t most)
 {
     char *line = dp_printable(string ? string : "", string ? strlen(string) : 0);
-    cut(line, most);
+    line[dp_text_fit(line, most)] = '\0';
     return line;
 }
 

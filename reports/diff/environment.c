@@ -62,12 +62,9 @@ static char *words_only_of(const char *text, const char *other)
 /* Cuts an owned text between characters. */
 static char *shortened(char *text)
 {
-    size_t length = WORDS_MOST;
-    if (strlen(text) <= length) {
+    const size_t length = dp_text_fit(text, WORDS_MOST);
+    if (!text[length]) {
         return text;
-    }
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--;
     }
     char *cut = dp_printf("%.*s\xe2\x80\xa6", (int)length, text);
     free(text);

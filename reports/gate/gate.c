@@ -35,15 +35,12 @@ bool dp_result_ran(const json_t *result)
 
 char *dp_gate_shown(const char *text)
 {
-    size_t length = strlen(text);
-    if (length <= SHOWN) {
-        return dp_printable(text, length);
+    const size_t length = dp_text_fit(text, SHOWN);
+    char *cut = dp_printable(text, length);
+    if (!text[length]) {
+        return cut;
     }
-    length = SHOWN;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--; /* not inside of a character */
-    }
-    char *cut = dp_printable(text, length), *shown = dp_printf("%s...", cut);
+    char *shown = dp_printf("%s...", cut);
     free(cut);
     return shown;
 }

@@ -91,15 +91,8 @@ char *dp_matrix_follows(const json_t *matrix, const json_t *group)
 char *dp_matrix_value(const json_t *value)
 {
     const char *text = json_is_string(value) ? json_string_value(value) : "none";
-    size_t length = strlen(text);
-    if (length <= LONGEST) {
-        return dp_strdup(text);
-    }
-    length = LONGEST;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--;
-    }
-    return dp_printf("%.*s\xe2\x80\xa6", (int)length, text);
+    const size_t length = dp_text_fit(text, LONGEST);
+    return dp_printf("%.*s%s", (int)length, text, text[length] ? "\xe2\x80\xa6" : "");
 }
 
 /* --- the page --- */

@@ -193,3 +193,15 @@ char *dp_printable(const char *string, size_t length)
     }
     return result;
 }
+
+size_t dp_text_fit(const char *string, size_t most)
+{
+    size_t length = strnlen(string, most + 1);
+    if (length <= most) {
+        return length;
+    }
+    for (length = most; length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80;) {
+        length--;
+    }
+    return length;
+}

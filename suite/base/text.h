@@ -51,4 +51,7 @@ int dp_parse_int(const char *string, int64_t low, int64_t high, int64_t *ret, st
  * '?', so that hostile text cannot drive a terminal. Result is owned. */
 char *dp_printable(const char *string, size_t length);
 
+/* Length of a beginning of `string` of at most `most` bytes that does not end inside of a character. */
+size_t dp_text_fit(const char *string, size_t most);
+
 #endif

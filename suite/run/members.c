@@ -73,13 +73,7 @@ static const char *string_fault(const struct dp_member *row, const char *string)
 /* At most `high` bytes of a text, cut between characters; each line printable. */
 static json_t *text_copy(const char *string, size_t high, bool lines)
 {
-    size_t length = strlen(string);
-    if (length > high) {
-        length = high;
-        while (length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80) {
-            length--;
-        }
-    }
+    const size_t length = dp_text_fit(string, high);
     struct dp_text text = DP_TEXT(4 * (length + 1));
     for (size_t start = 0; start < length;) {
         const char *end = lines ? memchr(string + start, '\n', length - start) : NULL;

@@ -185,6 +185,17 @@ static void check_printable(const char *input, const char *expected)
     free(text);
 }
 
+static void test_fit(void **state)
+{
+    const char *string = "a\xc3\xa9\xe2\x82\xac"; /* 1, 2 and 3 bytes */
+    static const size_t fits[] = {0, 1, 1, 3, 3, 3, 6, 6};
+    for (size_t most = 0; most < COUNT(fits); most++) {
+        assert_int_equal(dp_text_fit(string, most), fits[most]);
+    }
+    assert_int_equal(dp_text_fit("\x80\x80\x80", 2), 0);
+    assert_int_equal(dp_text_fit("", 0), 0);
+}
+
 static void test_printable(void **state)
 {
     check_printable("plain", "plain");
@@ -584,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_suggest),
         cmocka_unit_test(test_parse_duration),
         cmocka_unit_test(test_parse_int),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_printable),
         cmocka_unit_test(test_digest),
         cmocka_unit_test(test_clock),
