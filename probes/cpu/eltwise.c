@@ -211,25 +211,8 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
-#define PASS(id, backward, text)                                                                             \
-    static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
-    {                                                                                                        \
-        return describe(params, backward, ret);                                                              \
-    }                                                                                                        \
-    static int prepare_##id(struct kit_call *call, struct kit_prepared *ret)                                 \
-    {                                                                                                        \
-        return prepare(call, backward, ret);                                                                 \
-    }                                                                                                        \
-    static const struct op id = {.name = text,                                                               \
-                                 .describe = describe_##id,                                                  \
-                                 .prepare = prepare_##id,                                                    \
-                                 .pack = onednn_layer_pack,                                                  \
-                                 .unpack = onednn_layer_unpack,                                              \
-                                 .run = onednn_layer_run,                                                    \
-                                 .reference = reference,                                                     \
-                                 .release = onednn_layer_release}
-PASS(eltwise_forward, false, "eltwise-forward");
-PASS(eltwise_backward, true, "eltwise-backward");
+ONEDNN_LAYER_OP(eltwise_forward, "eltwise-forward", false);
+ONEDNN_LAYER_OP(eltwise_backward, "eltwise-backward", true);
 
 int main(void)
 {

@@ -208,27 +208,10 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
-#define FORM(form, id, text)                                                                                 \
-    static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
-    {                                                                                                        \
-        return describe(params, form, ret);                                                                  \
-    }                                                                                                        \
-    static int prepare_##id(struct kit_call *call, struct kit_prepared *ret)                                 \
-    {                                                                                                        \
-        return prepare(call, form, ret);                                                                     \
-    }                                                                                                        \
-    static const struct op id = {.name = text,                                                               \
-                                 .describe = describe_##id,                                                  \
-                                 .prepare = prepare_##id,                                                    \
-                                 .pack = onednn_layer_pack,                                                  \
-                                 .unpack = onednn_layer_unpack,                                              \
-                                 .run = onednn_layer_run,                                                    \
-                                 .reference = reference,                                                     \
-                                 .release = onednn_layer_release}
-FORM(MATMUL, matmul, "matmul");
-FORM(FORWARD, inner_forward, "inner-product-forward");
-FORM(BACKWARD_DATA, inner_backward_data, "inner-product-backward-data");
-FORM(BACKWARD_WEIGHTS, inner_backward_weights, "inner-product-backward-weights");
+ONEDNN_LAYER_OP(matmul, "matmul", MATMUL);
+ONEDNN_LAYER_OP(inner_forward, "inner-product-forward", FORWARD);
+ONEDNN_LAYER_OP(inner_backward_data, "inner-product-backward-data", BACKWARD_DATA);
+ONEDNN_LAYER_OP(inner_backward_weights, "inner-product-backward-weights", BACKWARD_WEIGHTS);
 
 int main(void)
 {

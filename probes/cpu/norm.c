@@ -300,27 +300,10 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
-#define FORM(id, is_layer, backward, text)                                                                   \
-    static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
-    {                                                                                                        \
-        return describe(params, is_layer, backward, ret);                                                    \
-    }                                                                                                        \
-    static int prepare_##id(struct kit_call *call, struct kit_prepared *ret)                                 \
-    {                                                                                                        \
-        return prepare(call, is_layer, backward, ret);                                                       \
-    }                                                                                                        \
-    static const struct op id = {.name = text,                                                               \
-                                 .describe = describe_##id,                                                  \
-                                 .prepare = prepare_##id,                                                    \
-                                 .pack = onednn_layer_pack,                                                  \
-                                 .unpack = onednn_layer_unpack,                                              \
-                                 .run = onednn_layer_run,                                                    \
-                                 .reference = reference,                                                     \
-                                 .release = onednn_layer_release}
-FORM(batch_forward, false, false, "batch-norm-forward");
-FORM(batch_backward, false, true, "batch-norm-backward");
-FORM(layer_forward, true, false, "layer-norm-forward");
-FORM(layer_backward, true, true, "layer-norm-backward");
+ONEDNN_LAYER_OP(batch_forward, "batch-norm-forward", false, false);
+ONEDNN_LAYER_OP(batch_backward, "batch-norm-backward", false, true);
+ONEDNN_LAYER_OP(layer_forward, "layer-norm-forward", true, false);
+ONEDNN_LAYER_OP(layer_backward, "layer-norm-backward", true, true);
 
 int main(void)
 {

@@ -45,6 +45,26 @@ int onednn_layer_pack(struct kit_call *call, int operand, const void *logical, v
 int onednn_layer_unpack(struct kit_call *call, int operand, const void *native, void *logical);
 void onednn_layer_release(struct kit_call *call);
 
+/* An operation of a program whose describe() and prepare() serve several: `...` are the words that they take
+ * between the parameters or the call and what they return, and say which of them it is. */
+#define ONEDNN_LAYER_OP(id, text, ...)                                                                       \
+    static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
+    {                                                                                                        \
+        return describe(params, __VA_ARGS__, ret);                                                           \
+    }                                                                                                        \
+    static int prepare_##id(struct kit_call *call, struct kit_prepared *ret)                                 \
+    {                                                                                                        \
+        return prepare(call, __VA_ARGS__, ret);                                                              \
+    }                                                                                                        \
+    static const struct op id = {.name = text,                                                               \
+                                 .describe = describe_##id,                                                  \
+                                 .prepare = prepare_##id,                                                    \
+                                 .pack = onednn_layer_pack,                                                  \
+                                 .unpack = onednn_layer_unpack,                                              \
+                                 .run = onednn_layer_run,                                                    \
+                                 .reference = reference,                                                     \
+                                 .release = onednn_layer_release}
+
 /* "plain|blocked|last" of four-dimensional tensors: nchw, nChw8c, nhwc. */
 int onednn_layer_layout(const struct kit_params *params, dnnl_format_tag_t *ret);
 
