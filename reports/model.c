@@ -266,6 +266,32 @@ void dp_report_forget_settings(json_t *report)
     }
 }
 
+bool dp_result_is(const json_t *result, const char *observed)
+{
+    return strcmp(dp_json_string(result, "observed", ""), observed) == 0;
+}
+
+bool dp_result_ran(const json_t *result)
+{
+    return dp_result_is(result, "repeats") || dp_result_is(result, "varies") || dp_result_is(result, "wrong");
+}
+
+bool dp_result_broken(const json_t *result)
+{
+    return strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0;
+}
+
+bool dp_backend_ran(const json_t *results, const char *backend)
+{
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        if (dp_result_ran(result) && strcmp(dp_json_string(result, "backend", ""), backend) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool dp_control_insensitive(const json_t *control)
 {
     return strcmp(dp_json_string(control, "expected", ""), "varies") == 0 &&

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reports/checks/parts.h"
+#include "reports/model.h"
 #include "reports/render/render.h"
 #include "reports/render/reproduce.h"
 #include "reports/render/sheet.h"
@@ -15,16 +16,6 @@
 #include "suite/base/json.h"
 
 #define MOST 16000 /* bytes of one check's words */
-
-static bool is(const json_t *object, const char *key, const char *word)
-{
-    return strcmp(dp_json_string(object, key, ""), word) == 0;
-}
-
-static bool is_broken(const json_t *result)
-{
-    return is(json_object_get(result, "guarantee"), "status", "broken");
-}
 
 /* --- one case --- */
 
@@ -38,8 +29,8 @@ static enum dp_check_state state_of(const json_t *result)
         {"skipped", DP_CHECK_SKIP}, {"untested", DP_CHECK_SKIP}, {"error", DP_CHECK_ERROR},
     };
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-        if (is(result, "observed", states[i].observed)) {
-            return is_broken(result) ? DP_CHECK_FAIL : states[i].state;
+        if (dp_result_is(result, states[i].observed)) {
+            return dp_result_broken(result) ? DP_CHECK_FAIL : states[i].state;
         }
     }
     return DP_CHECK_ERROR;
@@ -53,7 +44,7 @@ static const char *kind_of(const json_t *result)
     if (strcmp(observed, "skipped") == 0 || strcmp(observed, "error") == 0) {
         return dp_json_string(result, "reason", observed);
     }
-    return is_broken(result) ? "broken" : observed;
+    return dp_result_broken(result) ? "broken" : observed;
 }
 
 /* "varies · broken: distinct 2 of 3 processes, 1 of 2 seeds"; of what did not run the reason. Owned. */
@@ -91,7 +82,7 @@ static void add_detail(const struct dp_sheet *sheet, const json_t *result, struc
     const json_t *guarantee = json_object_get(result, "guarantee");
     const json_t *remedy = json_object_get(result, "remedy");
     const json_t *entry = json_object_get(sheet->measured, dp_json_string(result, "case", ""));
-    if (is(result, "observed", "varies") || is(result, "observed", "repeats")) {
+    if (dp_result_is(result, "varies") || dp_result_is(result, "repeats")) {
         char *note = dp_evidence_note(sheet, result);
         dp_checks_line(detail, "", note);
         free(note);
@@ -133,7 +124,7 @@ static void add_result(const struct dp_sheet *sheet, const json_t *report, const
 static void add_control(const json_t *control, struct dp_checks *checks)
 {
     const bool behaved = json_is_true(json_object_get(control, "behaved"));
-    const bool ran = !is(control, "observed", "skipped") && !is(control, "observed", "untested");
+    const bool ran = !dp_result_is(control, "skipped") && !dp_result_is(control, "untested");
     char *line = behaved
                      ? dp_printf("%s, as it must", dp_json_string(control, "observed", ""))
                      : dp_printf("ought to show '%s' along %s: %s", dp_json_string(control, "expected", ""),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reports/diff/parts.h"
+#include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -45,22 +46,6 @@ enum dp_change dp_change_named(const char *name)
 const char *dp_change_words(enum dp_change kind, bool several)
 {
     return several ? kinds[kind].several : kinds[kind].one;
-}
-
-static bool is(const struct dp_pair *pair, int side, const char *observed)
-{
-    return strcmp(dp_json_string(pair->result[side], "observed", ""), observed) == 0;
-}
-
-bool dp_pair_ran(const struct dp_pair *pair, int side)
-{
-    return is(pair, side, "repeats") || is(pair, side, "varies") || is(pair, side, "wrong");
-}
-
-static bool is_broken(const struct dp_pair *pair, int side)
-{
-    const json_t *guarantee = json_object_get(pair->result[side], "guarantee");
-    return strcmp(dp_json_string(guarantee, "status", ""), "broken") == 0;
 }
 
 /* Limits of the rate of differences on one side along one axis, from what the report measured. */
@@ -195,19 +180,19 @@ static void compare_repeating(const struct dp_pair *pair, struct dp_changes *ret
 /* Both sides ran. */
 static void compare_verdicts(const struct dp_pair *pair, struct dp_changes *ret)
 {
-    const bool wrong[2] = {is(pair, 0, "wrong"), is(pair, 1, "wrong")};
-    const bool broken[2] = {is_broken(pair, 0), is_broken(pair, 1)};
+    const bool wrong[2] = {dp_result_is(pair->result[0], "wrong"), dp_result_is(pair->result[1], "wrong")};
+    const bool broken[2] = {dp_result_broken(pair->result[0]), dp_result_broken(pair->result[1])};
     ret->is[DP_CHANGE_WRONG] = wrong[1] && !wrong[0];
     ret->is[DP_CHANGE_BROKEN] = broken[1] && !broken[0];
     ret->is[DP_CHANGE_MENDED] = (wrong[0] && !wrong[1]) || (broken[0] && !broken[1]);
     const bool told = ret->is[DP_CHANGE_WRONG] || ret->is[DP_CHANGE_BROKEN] || ret->is[DP_CHANGE_MENDED];
-    if (is(pair, 0, "repeats") && is(pair, 1, "varies") && !told) {
+    if (dp_result_is(pair->result[0], "repeats") && dp_result_is(pair->result[1], "varies") && !told) {
         ret->is[DP_CHANGE_VARIES] = dp_rates_exclude(pair, 0, 1);
         ret->undecided = !ret->is[DP_CHANGE_VARIES];
-    } else if (is(pair, 0, "varies") && is(pair, 1, "repeats") && !told) {
+    } else if (dp_result_is(pair->result[0], "varies") && dp_result_is(pair->result[1], "repeats") && !told) {
         ret->is[DP_CHANGE_REPEATS] = dp_rates_exclude(pair, 1, 0);
         ret->undecided = !ret->is[DP_CHANGE_REPEATS];
-    } else if (is(pair, 0, "repeats") && is(pair, 1, "repeats")) {
+    } else if (dp_result_is(pair->result[0], "repeats") && dp_result_is(pair->result[1], "repeats")) {
         compare_repeating(pair, ret);
     }
 }
@@ -223,12 +208,14 @@ void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret)
     const json_t *after = json_object_get(pair->result[1], "definition");
     if (before && after && !json_equal(before, after)) {
         ret->unlike = "the catalogues define it differently";
-    } else if (dp_pair_ran(pair, 0) && dp_pair_ran(pair, 1)) {
+    } else if (dp_result_ran(pair->result[0]) && dp_result_ran(pair->result[1])) {
         compare_verdicts(pair, ret);
     } else {
-        ret->is[DP_CHANGE_FAILED] = is(pair, 1, "error") && !is(pair, 0, "error");
-        ret->is[DP_CHANGE_STOPPED] = dp_pair_ran(pair, 0) && !is(pair, 1, "error");
-        ret->is[DP_CHANGE_STARTED] = !dp_pair_ran(pair, 0) && dp_pair_ran(pair, 1);
+        ret->is[DP_CHANGE_FAILED] =
+            dp_result_is(pair->result[1], "error") && !dp_result_is(pair->result[0], "error");
+        ret->is[DP_CHANGE_STOPPED] =
+            dp_result_ran(pair->result[0]) && !dp_result_is(pair->result[1], "error");
+        ret->is[DP_CHANGE_STARTED] = !dp_result_ran(pair->result[0]) && dp_result_ran(pair->result[1]);
     }
 }
 

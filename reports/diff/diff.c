@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reports/diff/parts.h"
+#include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -176,7 +177,8 @@ static void add_pair(const struct dp_pair *pair, struct rows *rows)
     }
     const bool both = pair->result[0] && pair->result[1];
     rows->compared += both;
-    rows->idle += both && !dp_pair_ran(pair, 0) && !dp_pair_ran(pair, 1) && !changed && !changes.unlike;
+    rows->idle += both && !dp_result_ran(pair->result[0]) && !dp_result_ran(pair->result[1]) && !changed &&
+                  !changes.unlike;
     rows->changed += changed;
     dp_changes_free(&changes);
 }

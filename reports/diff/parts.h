@@ -28,8 +28,6 @@ void dp_changes_find(const struct dp_pair *pair, struct dp_changes *ret);
 bool dp_outputs_equal(const json_t *before, const json_t *after, const char **ret_unlike);
 /* Whether one rate of differences cannot explain that side `steady` repeated and side `moving` varied. */
 bool dp_rates_exclude(const struct dp_pair *pair, int steady, int moving);
-/* Whether the case gave a result on that side. */
-bool dp_pair_ran(const struct dp_pair *pair, int side);
 void dp_changes_free(struct dp_changes *changes);
 
 /* Rows {kind, subject, member, before, after, words, ...} of what differs between two environments, by

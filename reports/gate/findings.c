@@ -116,11 +116,6 @@ static bool newly_varies(const struct subject *s)
     return !dp_result_is(s->before, "varies");
 }
 
-static bool is_broken(const json_t *result)
-{
-    return strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0;
-}
-
 static bool is_new(const struct subject *s, const struct finding *finding)
 {
     if (!s->known->diff || json_object_get(s->known->disagreed, s->id)) {
@@ -134,7 +129,7 @@ static bool is_new(const struct subject *s, const struct finding *finding)
     }
     switch (finding->rule) {
     case DP_RULE_BROKEN:
-        return !is_broken(s->before);
+        return !dp_result_broken(s->before);
     case DP_RULE_WRONG:
         return !dp_result_is(s->before, "wrong");
     case DP_RULE_ERROR:
@@ -273,7 +268,7 @@ static void add(struct findings *all, const struct subject *s, const struct find
 static void find_observed(struct findings *all, const struct subject *s)
 {
     struct finding finding;
-    if (all->rules->fails[DP_RULE_BROKEN] && is_broken(s->result)) {
+    if (all->rules->fails[DP_RULE_BROKEN] && dp_result_broken(s->result)) {
         finding = found_broken(s);
         add(all, s, &finding);
     }
@@ -287,7 +282,7 @@ static void find_observed(struct findings *all, const struct subject *s)
     }
     /* a case whose bits vary against its guarantee is one finding, not two */
     if (all->rules->fails[DP_RULE_VARIES] && dp_result_is(s->result, "varies") &&
-        !(all->rules->fails[DP_RULE_BROKEN] && is_broken(s->result))) {
+        !(all->rules->fails[DP_RULE_BROKEN] && dp_result_broken(s->result))) {
         finding = found_varies(s);
         add(all, s, &finding);
     }

@@ -23,16 +23,6 @@ static const char *const verdict_names[] = {
 
 /* --- what the files of this folder share --- */
 
-bool dp_result_is(const json_t *result, const char *observed)
-{
-    return strcmp(dp_json_string(result, "observed", ""), observed) == 0;
-}
-
-bool dp_result_ran(const json_t *result)
-{
-    return dp_result_is(result, "repeats") || dp_result_is(result, "varies") || dp_result_is(result, "wrong");
-}
-
 char *dp_gate_shown(const char *text)
 {
     const size_t length = dp_text_fit(text, SHOWN);

@@ -32,25 +32,14 @@ static char *class_of(const struct dp_diff_side *side, const char *backend)
     return dp_strdup(dp_json_string(device, "name", "unknown device"));
 }
 
-static bool backend_ran(const struct dp_diff_side *side, const char *backend)
-{
-    const json_t *results = json_object_get(body_of(side), "results");
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
-        if (dp_result_ran(result) && strcmp(dp_json_string(result, "backend", ""), backend) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* By the backends that both have verdicts of. */
 char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side *second)
 {
     static const char *const backends[] = {"cpu", "python", "cuda"};
     char *words = NULL;
     for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]) && !words; i++) {
-        if (!backend_ran(first, backends[i]) || !backend_ran(second, backends[i])) {
+        if (!dp_backend_ran(json_object_get(body_of(first), "results"), backends[i]) ||
+            !dp_backend_ran(json_object_get(body_of(second), "results"), backends[i])) {
             continue;
         }
         char *was = class_of(first, backends[i]), *is = class_of(second, backends[i]);

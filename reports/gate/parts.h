@@ -6,6 +6,7 @@
 #define DP_REPORTS_GATE_PARTS_H
 
 #include "reports/gate/gate.h"
+#include "reports/model.h"
 
 /* What can fail, the weightiest first. */
 enum dp_rule {
@@ -58,9 +59,6 @@ json_t *dp_gate_problems(const struct dp_gate_input *input, bool *ret_hard);
 /* "A, not B" where what computed for the first is not what computed for the second; else NULL. Owned. */
 char *dp_other_class(const struct dp_diff_side *first, const struct dp_diff_side *second);
 
-/* Did the case give a verdict: repeats, varies, wrong? */
-bool dp_result_ran(const json_t *result);
-bool dp_result_is(const json_t *result, const char *observed);
 /* Text of a report for a line of output: printable, and cut where it is long. Owned. */
 char *dp_gate_shown(const char *text);
 json_t *dp_gate_line(const char *kind, char *line_owned);

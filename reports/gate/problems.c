@@ -93,23 +93,12 @@ static void check_validity(struct problems *p)
     }
 }
 
-static bool backend_ran(const struct problems *p, const char *backend)
-{
-    for (size_t i = 0; i < json_array_size(p->results); i++) {
-        const json_t *result = json_array_get(p->results, i);
-        if (dp_result_ran(result) && strcmp(dp_json_string(result, "backend", ""), backend) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void check_required(struct problems *p)
 {
     const json_t *required = json_object_get(p->input->policy, "require");
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *backend = json_string_value(json_array_get(required, i));
-        if (!backend_ran(p, backend)) {
+        if (!dp_backend_ran(p->results, backend)) {
             add(p, true, "required_absent", dp_printf("no case of the required backend '%s' ran", backend));
         }
     }

@@ -9,6 +9,7 @@
 
 #include "reports/diff/parts.h"
 #include "reports/matrix/parts.h"
+#include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -78,11 +79,6 @@ struct row {
     const char *unlike; /* why the reports cannot be compared here, or NULL */
 };
 
-static bool is(const json_t *result, const char *observed)
-{
-    return strcmp(dp_json_string(result, "observed", ""), observed) == 0;
-}
-
 static bool is_one_case(struct row *row, size_t count)
 {
     const json_t *definition = NULL;
@@ -126,10 +122,9 @@ static void fill(const struct table *table, const char *id, struct row *row)
     row->unlike = is_one_case(row, table->count) ? NULL : "the catalogues define it differently";
     for (size_t i = 0; i < table->count && !row->unlike; i++) {
         const json_t *result = row->results[i];
-        const json_t *guarantee = json_object_get(result, "guarantee");
-        if (strcmp(dp_json_string(guarantee, "status", ""), "broken") == 0 && !is(result, "wrong")) {
+        if (dp_result_broken(result) && !dp_result_is(result, "wrong")) {
             strcpy(row->cells[i], "broken");
-        } else if (result && is(result, "repeats")) {
+        } else if (dp_result_is(result, "repeats")) {
             put_class(row, i, &classes, first_of);
         } else {
             snprintf(row->cells[i], sizeof(row->cells[i]), "%s", dp_json_string(result, "observed", "-"));

@@ -30,11 +30,11 @@ static int list_of(const json_t *result)
         int list;
     } rows[] = {
         {"repeats", PASSED}, {"varies", WARNED}, {"untested", WARNED}, {"wrong", FAILED}, {"error", FAILED}};
-    if (strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0) {
+    if (dp_result_broken(result)) {
         return FAILED;
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strcmp(dp_json_string(result, "observed", ""), rows[i].observed) == 0) {
+        if (dp_result_is(result, rows[i].observed)) {
             return rows[i].list;
         }
     }

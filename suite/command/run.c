@@ -514,22 +514,6 @@ static int run_and_judge(struct run *run, struct dp_err *err)
     return rc;
 }
 
-/* --require: the backend must have a result that says something. */
-static bool backend_ran(const json_t *results, const char *backend)
-{
-    size_t i;
-    json_t *result;
-    json_array_foreach(results, i, result)
-    {
-        const char *observed = dp_json_string(result, "observed", "");
-        if (strcmp(dp_json_string(result, "backend", ""), backend) == 0 && strcmp(observed, "skipped") != 0 &&
-            strcmp(observed, "untested") != 0 && strcmp(observed, "error") != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A program that took other files than the stack's has ended all its cases in this error. */
 static bool stack_mismatch(const struct dp_answers *answers)
 {
@@ -559,7 +543,7 @@ static void fill_verdict(struct run *run)
     v->fail_on = strcmp(run->options.fail_on, "changes") == 0 ? "broken" : run->options.fail_on;
     for (size_t i = 0; i < run->options.require.count; i++) {
         v->required_absent =
-            v->required_absent || !backend_ran(judged->results, run->options.require.items[i]);
+            v->required_absent || !dp_backend_ran(judged->results, run->options.require.items[i]);
     }
 }
 
@@ -661,7 +645,7 @@ static void print_absent(const struct run *run)
 {
     const struct dp_strings *names = &run->options.require;
     for (size_t i = 0; i < names->count; i++) {
-        if (!backend_ran(run->judged.results, names->items[i])) {
+        if (!dp_backend_ran(run->judged.results, names->items[i])) {
             fprintf(stderr, "detprobe: no case of the required backend '%s' ran, see 'detprobe doctor'\n",
                     names->items[i]);
         }
