@@ -145,7 +145,7 @@ static bool is_new(const struct subject *s, const struct finding *finding)
 
 /* --- lines --- */
 
-/* "along repeat in 20 of 21 runs", "along batch". Owned. */
+/* " along repeat in 20 of 21 comparisons", " along batch". Owned. */
 static char *evidence(const struct subject *s, const char *axis)
 {
     const json_t *tally = json_object_get(json_object_get(s->measured, "axes"), axis);

@@ -4,14 +4,15 @@
  * Parts that many cases have alike stand once in `shared`, and a number in a case is the place of one there.
  * `cases` has an object for each result, in order; what does not apply is absent:
  *
- *   guarantee  shared: [level, status or null, source]
- *   remedy     shared: the report's
- *   note       the evidence in a sentence
- *   classes    [[digest, runs, first run]...]
- *   axes       {axis: shared: {state, ... of the tally} or {state, settings [[setting, letters]...],
- * dropped}} outputs    [[name, type, shape, [[seed, set, digest]...], how many more]...] kernels    [[where,
- * names]...] mismatch, worst, time, threads, retests, error, chosen, declared, ...  the report's environment,
- * command  as text
+ * - guarantee: shared: [level, status or null, source]
+ * - remedy: shared: the report's
+ * - note: the evidence in a sentence
+ * - classes: [[digest, runs, first run]...]
+ * - axes: {axis: shared: {state, ... of the tally} or {state, settings [[setting, letters]...], dropped}}
+ * - outputs: [[name, type, shape, [[seed, set, digest]...], how many more]...]
+ * - kernels: [[where, names]...]
+ * - mismatch, worst, time, threads, retests, error, chosen, declared, ...: the report's
+ * - environment, command: as text
  */
 #include <stdlib.h>
 #include <string.h>

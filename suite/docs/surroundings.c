@@ -108,7 +108,7 @@ char *dp_docs_words(const struct dp_option *option)
 {
     struct dp_text words = DP_TEXT(WORDS_MOST);
     dp_text_put(&words, "");
-    const char *choices = option->choices_of ? option->choices_of() : option->choices;
+    const char *choices = dp_option_choices(option);
     for (const char *at = choices ? choices : ""; *at;) {
         const size_t length = strcspn(at, "|");
         add_word(&words, at, length);
