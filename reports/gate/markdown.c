@@ -20,18 +20,11 @@ static void add_lines(const char *label, const json_t *rows, struct dp_text *out
     }
 }
 
-static const char *state_of(const json_t *finding)
-{
-    return json_object_get(finding, "allowed")             ? "allowed"
-           : json_is_true(json_object_get(finding, "new")) ? "new"
-                                                           : "finding";
-}
-
 static void add_finding(const json_t *finding, struct dp_text *out)
 {
     static const char *const members[] = {"case", "kind", "line", "detail"};
     const json_t *allowed = json_object_get(finding, "allowed");
-    dp_text_printf(out, "| %s", state_of(finding));
+    dp_text_printf(out, "| %s", dp_gate_state(finding));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         dp_text_put(out, " | ");
         dp_words_markdown(out, dp_json_string(finding, members[i], ""));

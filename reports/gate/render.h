@@ -11,6 +11,8 @@
 dp_render_function dp_gate_text;
 dp_render_function dp_gate_markdown;
 
+/* "allowed", "new" or "finding". */
+const char *dp_gate_state(const json_t *finding);
 /* What the formats of sentences share. The last line: "gate failed: 2 findings in 269 cases, 1 of them new".
  * Owned. */
 char *dp_gate_sentence(const json_t *gate);

@@ -35,6 +35,13 @@ char *dp_gate_sentence(const json_t *gate)
     return sentence;
 }
 
+const char *dp_gate_state(const json_t *finding)
+{
+    return json_object_get(finding, "allowed")             ? "allowed"
+           : json_is_true(json_object_get(finding, "new")) ? "new"
+                                                           : "finding";
+}
+
 /* Whether `count` lines are still free; takes them. */
 static bool take(struct page *page, size_t count)
 {
@@ -58,9 +65,7 @@ static void put_finding(struct page *page, const json_t *finding, size_t alike)
         page->findings += 1 + alike;
         return;
     }
-    dp_text_put(page->out, allowed                                         ? "allowed  "
-                           : json_is_true(json_object_get(finding, "new")) ? "new      "
-                                                                           : "finding  ");
+    dp_text_printf(page->out, "%-9s", dp_gate_state(finding));
     dp_words_put(page->out, dp_json_string(finding, "case", ""));
     if (alike > 0) {
         dp_text_printf(page->out, " and %zu more of ", alike);

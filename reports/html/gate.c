@@ -12,13 +12,6 @@
 #include "reports/render/formats.h"
 #include "suite/base/json.h"
 
-static const char *state_of(const json_t *finding)
-{
-    return json_object_get(finding, "allowed")             ? "allowed"
-           : json_is_true(json_object_get(finding, "new")) ? "new"
-                                                           : "finding";
-}
-
 static void put_name(struct dp_text *out, const char *label, const json_t *file)
 {
     if (file) {
@@ -77,7 +70,7 @@ static void put_finding(struct dp_text *out, const json_t *finding)
     const char *id = dp_json_string(finding, "case", ""), *detail = dp_json_string(finding, "detail", NULL);
     dp_text_put(out, "<tr");
     dp_html_attribute(out, "data-case", id);
-    dp_html_attribute(out, "data-state", state_of(finding));
+    dp_html_attribute(out, "data-state", dp_gate_state(finding));
     dp_html_attribute(out, "data-kind", dp_json_string(finding, "kind", ""));
     dp_html_attribute(out, "data-backend", dp_json_string(finding, "backend", ""));
     dp_html_attribute(out, "data-family", dp_json_string(finding, "family", ""));
@@ -85,7 +78,7 @@ static void put_finding(struct dp_text *out, const json_t *finding)
     dp_text_put(out, "><th scope=\"row\" class=\"id\">");
     dp_html_text(out, id);
     dp_text_put(out, "</th>");
-    dp_html_word(out, state_of(finding));
+    dp_html_word(out, dp_gate_state(finding));
     dp_html_word(out, dp_json_string(finding, "kind", ""));
     dp_text_put(out, "<td><p>");
     dp_html_text(out, dp_json_string(finding, "line", ""));
