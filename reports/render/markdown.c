@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Format markdown of a report and of a gate's decision, for a pull request, an issue or a step's summary: the
- * verdict in words, a table of families, then what was found. What comes from documents is escaped, so that
- * it stays text.
+ * Format markdown of a report, for a pull request, an issue or a step's summary: the verdict in words, a
+ * table of families, then what was found. What comes from documents is escaped, so that it stays text.
  */
 #include <stdlib.h>
 #include <string.h>
