@@ -79,21 +79,25 @@ static void print_backends(const struct findings *findings)
     putchar('\n');
 }
 
+/* One a line, as 'run' prints them: a line of all is too long to read. */
 static void print_libraries(const json_t *libraries)
 {
-    struct dp_text line = DP_TEXT(LINE_LIMIT);
     size_t i;
     json_t *library;
     json_array_foreach(libraries, i, library)
     {
         const char *version = dp_json_string(library, "version", "");
-        dp_text_printf(&line, "%s%s %s %s", i ? ", " : "", dp_json_string(library, "name", "?"),
-                       version[0] ? version : "(version unknown)", dp_json_string(library, "path", ""));
+        char *line =
+            dp_printf("%s %s %s", dp_json_string(library, "name", "?"),
+                      version[0] ? version : "(version unknown)", dp_json_string(library, "path", ""));
+        char *shown = dp_printable(line, strlen(line));
+        printf("%-10s %s\n", i ? "" : "libraries", shown);
+        free(shown);
+        free(line);
     }
-    char *shown = dp_printable(line.data ? line.data : "none", line.data ? line.length : 4);
-    printf("libraries  %s\n", shown);
-    free(shown);
-    dp_text_free(&line);
+    if (json_array_size(libraries) == 0) {
+        puts("libraries  none");
+    }
 }
 
 static void print_missing(json_t *missing)

@@ -205,6 +205,13 @@ class Fitting(Case):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("the program took '/usr/lib/libcublas.so.13'", done.stdout)
 
+    def test_doctor_has_a_line_for_each_library(self):
+        tells = {"TELLS": json.dumps({"cublas": "/a/libcublas.so.13", "cudnn": "/a/libcudnn.so.9"})}
+        done = detprobe("doctor", environment={"DETPROBE_PROBE_PATH": str(self.probes), **tells})
+        lines = [line[11:] for line in done.stdout.splitlines() if line[:11].strip() in ("libraries", "")]
+        self.assertIn("libcublas 1 /a/libcublas.so.13", lines)
+        self.assertIn("libcudnn 1 /a/libcudnn.so.9", lines)
+
     def test_library_inside_by_another_name(self):
         """What a library has behind it, and a link out of the folder, are the stack's."""
         stack = self.make("lib/libcublas.so.13", "lib/behind/libblas.so", "bin/python")
