@@ -64,7 +64,11 @@ void dp_words_wrap(struct dp_text *out, const char *string, size_t at, size_t in
             dp_text_put(out, " ");
             column++;
         }
-        dp_text_put(out, word);
+        /* a line that begins so is a command to GitHub's runner, and only lines of format github are meant so
+         */
+        const bool command = empty && strncmp(word, "::", 2) == 0;
+        dp_text_put(out, command ? "?" : "");
+        dp_text_put(out, word + command);
         column += width;
         empty = false;
     }

@@ -174,6 +174,14 @@ static bool is_harmful(uint32_t code)
     return harmful;
 }
 
+/* "##[" and "##vso[" are commands to the agent of Azure Pipelines and the runner of GitHub wherever they
+ * stand in the output of a job: a report that is shown there is not to set variables. */
+static bool is_command(const char *string, size_t length)
+{
+    return (length >= 3 && memcmp(string, "##[", 3) == 0) ||
+           (length >= 6 && memcmp(string, "##vso[", 6) == 0);
+}
+
 char *dp_printable(const char *string, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)string;
@@ -182,7 +190,7 @@ char *dp_printable(const char *string, size_t length)
     for (size_t i = 0; i < length;) {
         uint32_t code = 0;
         const size_t sequence = utf8_sequence(bytes + i, length - i, &code);
-        if (sequence == 0 || is_harmful(code)) {
+        if (sequence == 0 || is_harmful(code) || is_command(string + i, length - i)) {
             result[at++] = '?';
             i += sequence ? sequence : 1;
             continue;

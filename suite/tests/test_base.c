@@ -201,8 +201,10 @@ static void test_printable(void **state)
     check_printable("plain", "plain");
     check_printable("a\tb\x7f\x1b]0;x\x07", "a?b??]0;x?");
     check_printable("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
-    check_printable("\xc2\x9b", "?");                        /* C1: what some terminals take for ESC [ */
-    check_printable("\xe2\x80\xae", "?");                    /* turns the text around */
+    check_printable("\xc2\x9b", "?");     /* C1: what some terminals take for ESC [ */
+    check_printable("\xe2\x80\xae", "?"); /* turns the text around */
+    check_printable("##vso[task.prependpath]/x ##[error]", "?#vso[task.prependpath]/x ?#[error]");
+    check_printable("# ## ##v ##vso ##x[", "# ## ##v ##vso ##x[");
     check_printable("\xd8\x9c", "?");                        /* U+061C, so does this one */
     check_printable("\xf3\xa0\x81\x81", "?");                /* U+E0041, a tag: nobody sees it */
     check_printable("\xd8\x9b\xd8\x9d", "\xd8\x9b\xd8\x9d"); /* its neighbours are letters */

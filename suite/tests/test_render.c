@@ -213,6 +213,25 @@ static void test_table_of_formats(void **state)
     assert_non_null(strstr(dp_format_names_diff(), "markdown"));
 }
 
+/* No line begins like a workflow command of GitHub's runner, which looks behind blanks too. */
+static void test_wrap(void **state)
+{
+    static const struct {
+        const char *string, *wrapped;
+    } rows[] = {
+        {"a ::b c", "a ::b c\n"},
+        {"::b c", "?:b c\n"},
+        {"some words ::stop-commands::x", "some words\n  ?:stop-commands::x\n"},
+        {"some words :colon", "some words\n  :colon\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct dp_text out = DP_TEXT(1000);
+        dp_words_wrap(&out, rows[i].string, 2, 2, 14);
+        assert_string_equal(out.data, rows[i].wrapped);
+        dp_text_free(&out);
+    }
+}
+
 /* A command that a shell reads as it was meant, whatever the report says. */
 static void test_reproduce(void **state)
 {
@@ -279,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_table_of_formats),
+        cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_reproduce),
         cmocka_unit_test(test_sentence),
     };
