@@ -157,8 +157,11 @@ int dp_known_make(const struct dp_gate_input *input, struct dp_known *ret, struc
     json_t *entry;
     json_array_foreach(json_object_get(json_object_get(body, "plan"), "left_out"), i, entry)
     {
-        if (strcmp(dp_json_string(entry, "reason", ""), DP_LEFT_OUT_BUDGET) != 0) {
-            json_object_set(ret->disagreed, dp_json_string(entry, "case", ""), entry);
+        /* what has a result was not left out, whatever the plan says */
+        const char *id = dp_json_string(entry, "case", "");
+        if (strcmp(dp_json_string(entry, "reason", ""), DP_LEFT_OUT_BUDGET) != 0 &&
+            !json_object_get(ret->results, id)) {
+            json_object_set(ret->disagreed, id, entry);
         }
     }
     index_changes(ret);

@@ -261,6 +261,15 @@ class Gate(Reports):
             self.gate(0, self.changed(sensitive), "--baseline", self.changed(sensitive, name="was.json"), *how)
             self.gate(0, self.changed(along_fresh), "--baseline", self.plain, *how)  # 4 of 4 after 0 of 4: too few
 
+    def test_left_out_with_a_result(self):
+        """A case that the baseline has a result of is not excused as one that its reports disagree in."""
+        def left_out(report):
+            report["body"]["plan"]["left_out"].append({"case": CASES[1], "reason": "varies in 1, repeats in 1"})
+
+        baseline = self.changed(repeating, left_out, name="both.json")
+        document, _ = self.gate(1, self.plain, "--baseline", baseline, "--fail-on", "varies")
+        self.assertEqual(self.kinds(document), ["varies"])
+
     def test_another_device(self):
         def elsewhere(report):
             report["body"]["environment"]["host"]["cpu_model"] = "Another Processor"
