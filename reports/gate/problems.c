@@ -184,12 +184,14 @@ static void check_amounts(struct problems *p)
     }
     if (checked(p) < (size_t)minimum) {
         add(p, false, "too_few_cases",
-            dp_printf("%zu cases gave a verdict, the policy asks for %lld", checked(p), (long long)minimum));
+            dp_printf("%zu %s a verdict, the policy asks for %lld", checked(p),
+                      checked(p) == 1 ? "case gave" : "cases gave", (long long)minimum));
     }
     if (json_object_get(policy, "maximum_skipped") &&
         skipped > (size_t)dp_json_int(policy, "maximum_skipped", 0)) {
         add(p, false, "too_many_skipped",
-            dp_printf("%zu cases were not tested, the policy takes %lld", skipped,
+            dp_printf("%zu %s not tested, the policy takes %lld", skipped,
+                      skipped == 1 ? "case was" : "cases were",
                       (long long)dp_json_int(policy, "maximum_skipped", 0)));
     }
     /* 29 of 100 are a share of 0.29, whatever binary fractions make of it */

@@ -213,3 +213,16 @@ size_t dp_text_fit(const char *string, size_t most)
     }
     return length;
 }
+
+bool dp_word_among(const char *string, const char *words)
+{
+    size_t length = strlen(string);
+    for (const char *at = words; *at;) {
+        size_t word = strcspn(at, "|");
+        if (word == length && memcmp(at, string, length) == 0) {
+            return true;
+        }
+        at += word + (at[word] == '|');
+    }
+    return false;
+}

@@ -37,6 +37,8 @@ char *dp_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool dp_glob_match(const char *pattern, const char *string);
 bool dp_glob_is(const char *string); /* does it contain a wildcard */
 
+/* Is `string` one of "a|b|c"? */
+bool dp_word_among(const char *string, const char *words);
 /* Number of edits (insert, delete, replace, swap of neighbours) between two short strings. */
 unsigned dp_edit_distance(const char *a, const char *b);
 /* The candidate nearest to `word`, or NULL when none is near enough to suggest. Borrowed from candidates. */

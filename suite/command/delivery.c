@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "suite/base/json.h"
+#include "suite/base/text.h"
 #include "suite/command/terminal.h"
 
 #define MOST ((size_t)1 << 30) /* bytes of a rendering: nothing is cut before memory is in danger */
@@ -20,18 +21,6 @@ static char *split(const char *word, const char **ret_file)
     const char *colon = strchr(word, ':');
     *ret_file = colon ? colon + 1 : "";
     return dp_printf("%.*s", (int)(colon ? colon - word : (long)strlen(word)), word);
-}
-
-/* Is `format` one of the words of "a|b|c"? */
-static bool is_word_of(const char *words, const char *format)
-{
-    const size_t length = strlen(format);
-    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|') {
-        if (strcspn(at, "|") == length && strncmp(at, format, length) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Not a word of the option, or one that is for other documents. */
@@ -45,7 +34,7 @@ static int refuse(const char *option, const char *format, enum dp_document docum
     };
     const char *names = dp_format_names(document);
     for (enum dp_document other = 0; other < DP_DOCUMENT_MAX; other++) {
-        if (is_word_of(dp_format_names(other), format)) {
+        if (dp_word_among(format, dp_format_names(other))) {
             return dp_err_set(err, DP_EXIT_USAGE, "option '%s': '%.80s' cannot show %s, expected %s", option,
                               format, shown[document], names);
         }
@@ -59,7 +48,7 @@ static int check_one(const char *word, enum dp_document document, struct dp_err 
     const char *file;
     char *format = split(word, &file);
     int rc = 0;
-    if (!is_word_of(dp_format_names(document), format)) {
+    if (!dp_word_among(format, dp_format_names(document))) {
         rc = refuse("--report", format, document, err);
     } else if (!file[0]) {
         rc = dp_err_set(err, DP_EXIT_USAGE, "option '--report': '%.80s' names no file, write '%s:FILE'", word,
@@ -121,7 +110,7 @@ int dp_delivery_check(const struct dp_strings *reports, const char *output, enum
 
 int dp_delivery_check_format(const char *format, enum dp_document document, struct dp_err *err)
 {
-    return is_word_of(dp_format_names(document), format) ? 0 : refuse("--format", format, document, err);
+    return dp_word_among(format, dp_format_names(document)) ? 0 : refuse("--format", format, document, err);
 }
 
 /* Both are there and are one regular file, also by two links: what is no file of its own (a pipe, /dev/null)

@@ -10,19 +10,6 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
-bool dp_word_among(const char *string, const char *words)
-{
-    size_t length = strlen(string);
-    for (const char *at = words; *at;) {
-        size_t word = strcspn(at, "|");
-        if (word == length && memcmp(at, string, length) == 0) {
-            return true;
-        }
-        at += word + (at[word] == '|');
-    }
-    return false;
-}
-
 static bool has_control(const char *string)
 {
     for (const unsigned char *at = (const unsigned char *)string; *at; at++) {

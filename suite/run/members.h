@@ -38,7 +38,5 @@ struct dp_member {
  * required. `where` begins the message of an error. */
 int dp_members_copy(const json_t *from, json_t *to, const struct dp_member *table, size_t count,
                     const char *where, struct dp_err *err);
-/* Is `string` one of "a|b|c"? */
-bool dp_word_among(const char *string, const char *words);
 
 #endif
