@@ -58,8 +58,9 @@ static void put_head(struct dp_text *out, const json_t *reports, const char *fir
 /* A letter has the colour of its place, a word that of what it says. */
 static void put_cell(struct dp_text *out, const char *cell)
 {
-    if (cell[0] >= 'a' && cell[0] <= 'z' && cell[1] == '\0') {
-        dp_text_printf(out, "<td class=\"same same-%c\">%c</td>", cell[0], cell[0]);
+    const bool star = cell[0] && strcmp(cell + 1, "*") == 0;
+    if (cell[0] >= 'a' && cell[0] <= 'z' && (star || cell[1] == '\0')) {
+        dp_text_printf(out, "<td class=\"same same-%c\">%c%s</td>", cell[0], cell[0], star ? "*" : "");
     } else {
         dp_html_word(out, cell);
     }
@@ -128,9 +129,11 @@ static void put_groups(const json_t *matrix, struct dp_text *out)
         dp_text_put(out, "<p>None.</p>\n</section>\n");
         return;
     }
-    dp_text_put(out,
-                "<p class=\"note\">a letter: repeats, and equal letters of a row are equal bits; broken: a "
-                "guarantee; -: not in the report</p>\n");
+    dp_text_put(
+        out,
+        "<p class=\"note\">a letter: repeats, and equal letters of a row are equal bits; *: sensitive to "
+        "an axis that moves nothing in another report; broken: a guarantee; -: not in the "
+        "report</p>\n");
     dp_html_filters(out, facets, "sgemm, OPENBLAS");
     dp_text_put(out,
                 "<div class=\"scroll wide\" role=\"region\" aria-labelledby=\"h-cases\" tabindex=\"0\">\n"

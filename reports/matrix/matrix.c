@@ -112,6 +112,36 @@ static void put_class(struct row *row, size_t column, size_t *classes, size_t *f
     snprintf(row->cells[column], sizeof(row->cells[column]), "%c", (char)('a' + (int)class));
 }
 
+/* A letter, with a star or without. */
+static bool is_class(const char *cell)
+{
+    return cell[0] >= 'a' && cell[0] <= 'z' && (!cell[1] || strcmp(cell + 1, "*") == 0);
+}
+
+/* A star where the case is sensitive to an axis that moves nothing in another report, which varied it too. */
+static void put_stars(const struct table *table, struct row *row)
+{
+    bool stars[DP_MATRIX_MOST] = {false};
+    for (size_t i = 0; i < table->count; i++) {
+        for (size_t k = 0; k < table->count && !stars[i]; k++) {
+            if (!is_class(row->cells[i]) || !is_class(row->cells[k])) {
+                continue;
+            }
+            struct dp_changes changes;
+            const struct dp_pair pair = {.id = row->id,
+                                         .result = {row->results[k], row->results[i]},
+                                         .measured = {json_object_get(table->columns[k].measured, row->id),
+                                                      json_object_get(table->columns[i].measured, row->id)}};
+            dp_changes_find(&pair, &changes);
+            stars[i] = changes.is[DP_CHANGE_SENSITIVE];
+            dp_changes_free(&changes);
+        }
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        strcat(row->cells[i], stars[i] ? "*" : "");
+    }
+}
+
 static void fill(const struct table *table, const char *id, struct row *row)
 {
     size_t classes = 0, first_of[DP_MATRIX_MOST];
@@ -130,14 +160,12 @@ static void fill(const struct table *table, const char *id, struct row *row)
             snprintf(row->cells[i], sizeof(row->cells[i]), "%s", dp_json_string(result, "observed", "-"));
         }
     }
+    if (!row->unlike) {
+        put_stars(table, row);
+    }
 }
 
 /* --- what they say together --- */
-
-static bool is_class(const char *cell)
-{
-    return cell[0] >= 'a' && cell[0] <= 'z' && !cell[1];
-}
 
 static bool is_idle(const char *cell)
 {

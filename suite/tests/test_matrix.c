@@ -82,6 +82,11 @@ static char *cells_of(const json_t *matrix)
     return words.data ? words.data : dp_strdup("");
 }
 
+#define SENSITIVE(sha, axis)                                                                                 \
+    "'observed':'repeats','sensitive_to':['" axis "'],'not_measured':[],'guarantee':{'status':'kept'},"      \
+    "'outputs':[{'name':'c','dtype':'f32','shape':[2],'seed':'1/0','set':'wide','sha256':'" sha "'}]"
+#define THREADS "{'repeat':{'bound':0.133},'threads':{'moved':true}}"
+
 static void test_cells(void **state)
 {
     static const struct {
@@ -98,6 +103,17 @@ static void test_cells(void **state)
         {{{SKIPPED, NULL}, {REPEATS(SHA_A), NEVER}, {NULL, NULL}}, "skipped a -"},
         {{{SKIPPED, NULL}, {UNTESTED, NULL}, {SKIPPED, NULL}}, ""},
         {{{"'observed':'error'", NULL}, {SKIPPED, NULL}, {SKIPPED, NULL}}, "error skipped skipped"},
+        /* what is sensitive to an axis has a star beside one that varied it and is not */
+        {{{SENSITIVE(SHA_A, "threads"), THREADS}, {REPEATS(SHA_A), THREADS}, {REPEATS(SHA_A), THREADS}},
+         "a* a a"},
+        {{{SENSITIVE(SHA_A, "threads"), THREADS}, {REPEATS(SHA_B), NEVER}, {REPEATS(SHA_A), THREADS}},
+         "a* b a"},
+        {{{SENSITIVE(SHA_A, "threads"), THREADS},
+          {SENSITIVE(SHA_A, "threads"), THREADS},
+          {SENSITIVE(SHA_A, "threads"), THREADS}},
+         ""},
+        {{{SENSITIVE(SHA_A, "threads"), THREADS}, {REPEATS(SHA_A), NEVER}, {REPEATS(SHA_A), NEVER}}, ""},
+        {{{SENSITIVE(SHA_A, "threads"), THREADS}, {VARIES, ALWAYS}, {REPEATS(SHA_A), NEVER}}, "a varies a"},
         /* one rate of differences explains that one saw one and the others did not */
         {{{REPEATS(SHA_A), NEVER}, {VARIES, ONCE}, {REPEATS(SHA_A), NEVER}}, ""},
         {{{REPEATS(SHA_A), NEVER}, {VARIES, ONCE}, {REPEATS(SHA_B), NEVER}}, "a varies b"},
