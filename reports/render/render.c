@@ -13,20 +13,21 @@
 
 struct format {
     const char *name;
+    bool judges;                                 /* says passed or failed, to a service that shows it */
     dp_render_function *render[DP_DOCUMENT_MAX]; /* NULL: this document has no such format */
 };
 
 static const struct format formats[] = {
-    {"text", {dp_render_text, dp_diff_text, dp_gate_text, dp_matrix_text}},
-    {"json", {dp_render_json, dp_render_json, dp_render_json, dp_render_json}},
-    {"markdown", {dp_render_markdown, dp_diff_markdown, dp_gate_markdown, dp_matrix_markdown}},
-    {"junit", {dp_render_junit, dp_render_junit, dp_render_junit}},
-    {"github", {dp_render_github, dp_render_github, dp_render_github}},
-    {"summary", {dp_render_summary, dp_render_summary_diff, dp_render_summary_gate}},
-    {"tap", {dp_render_tap, dp_render_tap, dp_render_tap}},
-    {"sarif", {dp_render_sarif, dp_render_sarif, dp_render_sarif}},
-    {"prometheus", {dp_render_prometheus, dp_render_prometheus, dp_render_prometheus}},
-    {"html", {dp_render_html_report, dp_render_html_diff, dp_render_html_gate, dp_render_html_matrix}},
+    {"text", false, {dp_render_text, dp_diff_text, dp_gate_text, dp_matrix_text}},
+    {"json", false, {dp_render_json, dp_render_json, dp_render_json, dp_render_json}},
+    {"markdown", false, {dp_render_markdown, dp_diff_markdown, dp_gate_markdown, dp_matrix_markdown}},
+    {"junit", true, {dp_render_junit, dp_render_junit, dp_render_junit}},
+    {"github", true, {dp_render_github, dp_render_github, dp_render_github}},
+    {"summary", true, {dp_render_summary, dp_render_summary_diff, dp_render_summary_gate}},
+    {"tap", true, {dp_render_tap, dp_render_tap, dp_render_tap}},
+    {"sarif", true, {dp_render_sarif, dp_render_sarif, dp_render_sarif}},
+    {"prometheus", true, {dp_render_prometheus, dp_render_prometheus, dp_render_prometheus}},
+    {"html", false, {dp_render_html_report, dp_render_html_diff, dp_render_html_gate, dp_render_html_matrix}},
 };
 #define COUNT (sizeof(formats) / sizeof(formats[0]))
 
@@ -52,6 +53,16 @@ int dp_render(enum dp_document document, const char *format, const json_t *json,
     return out->truncated
                ? dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot render as '%s': it is too long", format)
                : 0;
+}
+
+bool dp_format_judges(const char *format)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        if (strcmp(formats[i].name, format) == 0) {
+            return formats[i].judges;
+        }
+    }
+    return false;
 }
 
 bool dp_format_is_appended(const char *format)

@@ -37,6 +37,8 @@ typedef void dp_render_function(const json_t *document, const struct dp_render_o
  * hold. `out` is the caller's to free either way. */
 int dp_render(enum dp_document document, const char *format, const json_t *json,
               const struct dp_render_options *options, struct dp_text *out, struct dp_err *err);
+/* Does the format say passed or failed? Where a gate decides, it is the decision that it has to show. */
+bool dp_format_judges(const char *format);
 /* Is what this format makes added to a file that collects what several commands write? Any other is a file.
  */
 bool dp_format_is_appended(const char *format);

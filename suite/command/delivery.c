@@ -108,6 +108,15 @@ int dp_delivery_check(const struct dp_strings *reports, const char *output, enum
     return 0;
 }
 
+bool dp_delivery_judges(const char *report)
+{
+    const char *file;
+    char *format = split(report, &file);
+    const bool judges = dp_format_judges(format);
+    free(format);
+    return judges;
+}
+
 int dp_delivery_check_format(const char *format, enum dp_document document, struct dp_err *err)
 {
     return dp_word_among(format, dp_format_names(document)) ? 0 : refuse("--format", format, document, err);

@@ -19,6 +19,8 @@ int dp_delivery_check_format(const char *format, enum dp_document document, stru
  * one of the reports, which were checked. Code 64. */
 int dp_delivery_spares(const struct dp_strings *reports, const char *output, const char *const inputs[],
                        size_t count, struct dp_err *err);
+/* Whether the format of "FORMAT:FILE" says passed or failed: see dp_format_judges. */
+bool dp_delivery_judges(const char *report);
 /* Writes every one of them, whole or not at all, and goes on after a failure. The first failure is the error;
  * code 2. `source`: see struct dp_render_options. */
 int dp_delivery_write(const struct dp_strings *reports, enum dp_document document, const json_t *json,

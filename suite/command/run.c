@@ -56,6 +56,7 @@ struct run {
     json_t *resumed; /* the log's options, which plan.options borrows from */
     json_t *ending;  /* and what decides its exit code, likewise */
     json_t *report;
+    json_t *gate; /* what was decided of it; NULL: no gate, or it could not decide */
     char started[21];
     int64_t started_ns;
 };
@@ -298,13 +299,17 @@ static int check_gate(const struct run *run, struct dp_err *err)
 }
 
 /* Where the report goes to standard output, the decision does not. */
-static void print_gate(const struct run *run, const json_t *gate)
+static void print_gate(const struct run *run)
 {
     const struct run_options *o = &run->options;
+    const json_t *gate = run->gate;
     const bool taken = o->json || (o->output && dp_file_is_stdout(o->output));
     const struct dp_render_options options = {.verbose = o->verbose};
     struct dp_text out = DP_TEXT((size_t)1 << 30);
     struct dp_err err;
+    if (!gate) {
+        return;
+    }
     if (o->quiet) {
         char *sentence = dp_gate_sentence(gate);
         dp_text_printf(&out, "%s\n", sentence);
@@ -327,15 +332,13 @@ static void decide_gate(struct run *run)
     if (!has_gate(o)) {
         return;
     }
-    json_t *gate = dp_gating_decide(&o->gating, run->report, o->output ? o->output : "this run", &err);
-    if (gate) {
-        run->verdict.gate = dp_gate_verdict(gate);
-        print_gate(run, gate);
+    run->gate = dp_gating_decide(&o->gating, run->report, o->output ? o->output : "this run", &err);
+    if (run->gate) {
+        run->verdict.gate = dp_gate_verdict(run->gate);
     } else {
         fprintf(stderr, "detprobe: %s\n", err.text);
         run->verdict.data_error = true;
     }
-    json_decref(gate);
 }
 
 /* Is the report written as a file of its own, under a temporary name that is then renamed? */
@@ -621,13 +624,19 @@ static void release_signals(void)
     sigprocmask(SIG_UNBLOCK, &stops, NULL);
 }
 
+/* What tells a service that a job passed or failed shows what decides it. */
 static void write_formats(struct run *run)
 {
     const struct run_options *o = &run->options;
-    struct dp_err err = {0};
-    if (dp_delivery_write(&o->reports, DP_DOCUMENT_REPORT, run->report, o->output, &err) != 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        run->verdict.report_lost = true;
+    for (size_t i = 0; i < o->reports.count; i++) {
+        const struct dp_strings one = {&o->reports.items[i], 1};
+        struct dp_err err = {0};
+        const bool decided = run->gate && dp_delivery_judges(one.items[0]);
+        if (dp_delivery_write(&one, decided ? DP_DOCUMENT_GATE : DP_DOCUMENT_REPORT,
+                              decided ? run->gate : run->report, o->output, &err) != 0) {
+            fprintf(stderr, "detprobe: %s\n", err.text);
+            run->verdict.report_lost = true;
+        }
     }
 }
 
@@ -668,6 +677,7 @@ static int deliver(struct run *run)
     if (whole) {
         write_report(run);
     }
+    decide_gate(run);
     write_formats(run);
     release_signals();
     if (!(output && dp_file_is_stdout(output)) && print_report(run, &err) != 0) {
@@ -678,7 +688,7 @@ static int deliver(struct run *run)
         write_report(run);
     }
     print_absent(run);
-    decide_gate(run);
+    print_gate(run);
     return dp_exit_code(&run->verdict);
 }
 
@@ -743,6 +753,7 @@ static void run_free(struct run *run)
     dp_stack_free(&run->stack);
     dp_gating_free(&o->gating);
     json_decref(run->report);
+    json_decref(run->gate);
     json_decref(run->resumed);
     json_decref(run->ending);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

@@ -459,6 +459,19 @@ class RunGate(Reports):
         jsonschema.Draft202012Validator(REPORT_SCHEMA).validate(json.loads(done.stdout))
         self.assertIn("gate failed: 1 finding in 2 cases, 1 of them new", done.stderr)
 
+    def test_formats_show_what_decides(self):
+        junit, page, tap = (self.folder / name for name in ("run.xml", "run.md", "run.tap"))
+        formats = [word for pair in (("junit", junit), ("markdown", page), ("tap", tap))
+                   for word in ("--report", f"{pair[0]}:{pair[1]}")]
+        for policy, failures in ((["varies"], 1), (["broken"], 0)):
+            done = detprobe(*RUN, "--gate", self.policy(fail=policy), *formats)
+            self.assertEqual(done.returncode, failures, done.stderr)
+            self.assertEqual("<failure" in junit.read_text(), failures == 1, policy)
+            self.assertEqual("\nnot ok" in tap.read_text(), failures == 1, policy)
+            self.assertNotIn("gate", page.read_text(), "Markdown shows what was measured")
+        detprobe(*RUN, *formats)
+        self.assertNotIn("<failure", junit.read_text(), "what may vary is no failure of a run without a gate")
+
     def test_what_a_run_alone_would_say(self):
         """The report holds the run's own end, whatever the gate makes of it."""
         file = self.folder / "now.json"
