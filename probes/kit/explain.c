@@ -34,6 +34,12 @@ static double as_json(long double value)
     return isfinite(value) && value < NOT_FINITE ? (double)value : NOT_FINITE;
 }
 
+/* Other bits of one value (NaN) are no value apart, and still differ. */
+static int bin_of(uint64_t ulps)
+{
+    return ulps ? KIT_ULP_BINS - 1 - __builtin_clzll(ulps) : 0;
+}
+
 void kit_explain(enum kit_dtype dtype, const void *first, const void *other, int64_t count,
                  struct kit_difference *ret)
 {
@@ -55,6 +61,7 @@ void kit_explain(enum kit_dtype dtype, const void *first, const void *other, int
         ret->elements++;
         ret->first_index = ret->first_index < 0 ? i : ret->first_index;
         ret->max_ulp = ulps > ret->max_ulp ? ulps : ret->max_ulp;
+        ret->ulps[bin_of(ulps)]++;
         max_abs = apart > max_abs || isnan(apart) ? (isnan(apart) ? (long double)INFINITY : apart) : max_abs;
         multiset_add(&before, a);
         multiset_add(&after, b);
@@ -79,4 +86,7 @@ void kit_difference_merge(struct kit_difference *into, const struct kit_differen
     into->max_rel = fmax(into->max_rel, from->max_rel);
     into->first_index = from->first_index < into->first_index ? from->first_index : into->first_index;
     into->permutation = into->permutation && from->permutation;
+    for (int i = 0; i < KIT_ULP_BINS; i++) {
+        into->ulps[i] += from->ulps[i];
+    }
 }

@@ -403,6 +403,20 @@ static json_t *output_json(const struct observation *o, const struct watched *ou
     return object;
 }
 
+/* Counts by powers of two, up to the last that is not 0. */
+static json_t *histogram_json(const struct kit_difference *difference)
+{
+    json_t *histogram = json_array();
+    int last = KIT_ULP_BINS - 1;
+    while (last > 0 && difference->ulps[last] == 0) {
+        last--;
+    }
+    for (int i = 0; i <= last; i++) {
+        json_array_append_new(histogram, json_integer((json_int_t)difference->ulps[i]));
+    }
+    return histogram;
+}
+
 /* The output with the most mismatching runs; ties: the first. */
 static json_t *mismatch_json(const struct observation *o)
 {
@@ -421,11 +435,13 @@ static json_t *mismatch_json(const struct observation *o)
     const struct kit_difference *difference = &worst->tally.worst;
     char ulp[32];
     snprintf(ulp, sizeof(ulp), "%llu", (unsigned long long)difference->max_ulp);
-    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:f, s:f, s:I, s:s}", "runs", runs, "output",
+    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:f, s:f, s:I, s:s, s:o, s:o}", "runs", runs, "output",
                      operand_of(o, worst)->name, "elements", (json_int_t)difference->elements, "of",
                      (json_int_t)difference->of, "max_ulp", ulp, "max_abs", difference->max_abs, "max_rel",
                      difference->max_rel, "first_index", (json_int_t)difference->first_index, "kind",
-                     difference->permutation ? "permutation" : "values");
+                     difference->permutation ? "permutation" : "values", "shape",
+                     shape_json(operand_of(o, worst), o->request->setting.batch > 0), "ulp_histogram",
+                     histogram_json(difference));
 }
 
 static json_t *observation_json(const struct observation *o)

@@ -103,6 +103,25 @@ const place = (first, share) => {
     draw("rect", { class: "first", x: Math.min(1000 * at, 995), width: 5, height: 16 }));
 };
 
+/* The place of an element in a tensor, row-major. */
+const coordinates = (index, shape) => {
+  const place = [];
+  for (const extent of [...shape].reverse()) {
+    place.unshift(index % extent);
+    index = Math.floor(index / extent);
+  }
+  return `[${place.join(", ")}]`;
+};
+
+/* How many elements are how far apart, by powers of two. */
+const histogram = (counts) => {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const lines = counts.map((count, power) => [power === 0 ? "1" : `${2 ** power} to ${2 ** (power + 1) - 1}`, count]);
+  const first = counts.findIndex((count) => count > 0);
+  return total === 0 ? null : tableOf(["ulp", "elements", "share"],
+    lines.slice(first).map(([range, count]) => [range, String(count), bar(count / total)]));
+};
+
 const mismatch = (entry) => {
   const { mismatch: seen, worst = {} } = entry;
   const share = seen.of > 0 && seen.elements !== undefined ? seen.elements / seen.of : null;
@@ -113,7 +132,9 @@ const mismatch = (entry) => {
     list([
       ["output", seen.output && make("code", {}, seen.output)],
       ["elements", share === null ? null : `${seen.elements} of ${seen.of} (${percent(share)})`],
-      ["first at", seen.first_index === undefined ? null : `element ${seen.first_index}`],
+      ["first at", seen.first_index === undefined ? null
+        : seen.shape?.length > 1 ? `${coordinates(seen.first_index, seen.shape)} of ${seen.shape.join(" × ")}`
+        : `element ${seen.first_index}`],
       ["kind", seen.kind === "permutation" ? "the same values, reordered" : seen.kind],
       ["greatest", [
         seen.max_ulp === undefined ? null : `${seen.max_ulp} ulp`,
@@ -123,6 +144,7 @@ const mismatch = (entry) => {
       ["in runs", seen.runs === undefined ? null : String(seen.runs)],
       ["seen at", where.filter(Boolean).join(", ")],
     ]),
+    seen.ulp_histogram ? histogram(seen.ulp_histogram) : null,
     drawn
       ? make("p", { class: "note" }, "the strip is the tensor in row-major order: the mark is the first element that differs, the bar from it is as long as all that differ")
       : null);

@@ -267,6 +267,7 @@ static const struct {
     {"runs", JSON_INTEGER}, {"output", JSON_STRING},       {"elements", JSON_INTEGER},
     {"of", JSON_INTEGER},   {"max_ulp", JSON_STRING},      {"max_abs", JSON_REAL},
     {"max_rel", JSON_REAL}, {"first_index", JSON_INTEGER}, {"kind", JSON_STRING},
+    {"shape", JSON_ARRAY},  {"ulp_histogram", JSON_ARRAY},
 };
 
 /* The members of a program's mismatch that the report knows; others would not fit its schema. */

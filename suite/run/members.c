@@ -99,6 +99,17 @@ static json_t *flat_copy(const json_t *value)
     return good ? json_deep_copy(value) : NULL;
 }
 
+static json_t *counts_copy(const struct dp_member *row, const json_t *value)
+{
+    bool good = json_is_array(value) && json_array_size(value) <= (size_t)row->high;
+    for (size_t i = 0; good && i < json_array_size(value); i++) {
+        const json_t *count = json_array_get(value, i);
+        good = json_is_integer(count) && json_integer_value(count) >= 0 &&
+               json_integer_value(count) < (json_int_t)1 << 53;
+    }
+    return good ? json_deep_copy(value) : NULL;
+}
+
 /* One member: an owned copy, or NULL with *ret_fault. */
 static json_t *member_copy(const struct dp_member *row, const json_t *value, const char **ret_fault)
 {
@@ -113,6 +124,11 @@ static json_t *member_copy(const struct dp_member *row, const json_t *value, con
         *ret_fault =
             json_is_number(value) && json_number_value(value) >= 0 ? NULL : "must be a number, not negative";
         return *ret_fault ? NULL : json_deep_copy(value);
+    }
+    if (row->kind == DP_MEMBER_COUNTS) {
+        json_t *ret = counts_copy(row, value);
+        *ret_fault = ret ? NULL : "must be a short array of integers, none negative";
+        return ret;
     }
     if (row->kind == DP_MEMBER_FLAT) {
         json_t *ret = flat_copy(value);

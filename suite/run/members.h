@@ -21,6 +21,7 @@ enum dp_member_kind {
     DP_MEMBER_NUMBER, /* not negative */
     DP_MEMBER_WORD,   /* one of `words`, "a|b|c" */
     DP_MEMBER_SHA256, /* 64 lower-case hex digits */
+    DP_MEMBER_COUNTS, /* array of at most `high` integers, none negative */
     DP_MEMBER_FLAT, /* object of snake_case names and plain strings, integers and booleans: goes into a report
                      */
     DP_MEMBER_HEX   /* "0x" and 1 to 16 lower-case hex digits */

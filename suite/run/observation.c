@@ -45,6 +45,8 @@ static const struct dp_member mismatch_members[] = {
     {"max_rel", DP_MEMBER_NUMBER, false, 0, 0, NULL},
     {"first_index", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
     {"kind", DP_MEMBER_WORD, false, 0, 0, "values|permutation"},
+    {"shape", DP_MEMBER_COUNTS, false, 0, DIMENSIONS_MAX, NULL},
+    {"ulp_histogram", DP_MEMBER_COUNTS, false, 0, 64, NULL},
 };
 static const struct dp_member kernel_members[] = {
     {"name", DP_MEMBER_NAME, true, 0, 256, NULL},

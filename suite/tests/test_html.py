@@ -308,8 +308,10 @@ class InChromium(Pages):
         self.open("report", DOCUMENTS["report"], "#case=cpu/atomics/append-counter")
         text = self.value("document.querySelector('tr.detail').innerText")
         for words in ("the manual, section 3", "call()", "another algorithm was chosen", "kernel_b", "900 of 1024 (88 %)",
-                      "detprobe run cpu/atomics/append-counter --level quick --seed 1", "threads*repeat", "did not run"):
+                      "detprobe run cpu/atomics/append-counter --level quick --seed 1", "threads*repeat", "did not run",
+                      "[1, 0, 5] of 4 × 16 × 16", "2 to 3", "8 to 15"):
             self.assertIn(words, text)
+        self.assertNotIn("1 to 1", text)
         self.assertEqual(self.value("document.querySelectorAll('tr.detail').length"), 1)
         self.no_harm()
         self.assertEqual(self.value("document.activeElement.getAttribute('aria-expanded')"), "true")

@@ -217,6 +217,29 @@ static void distances_are_measured_together(void **state)
     assert_true(difference.max_abs == 1e308);
 }
 
+/* Each element that differs stands in the bin of its distance, those of all runs together. */
+static void distances_are_counted_by_powers_of_two(void **state)
+{
+    const float first[6] = {1, 1, 1, 1, 1, 0};
+    const float other[6] = {1 + 0x1p-23f, 1 + 0x1p-22f, 1 + 0x1.8p-22f, 1 + 0x1p-21f, 1,
+                            -0.0f}; /* 1, 2, 3, 4 ulp */
+    struct kit_difference difference, worst = {0};
+    kit_explain(KIT_F32, first, other, 6, &difference);
+    assert_int_equal(difference.ulps[0], 2); /* and the two zeros */
+    assert_int_equal(difference.ulps[1], 2);
+    assert_int_equal(difference.ulps[2], 1);
+    kit_difference_merge(&worst, &difference);
+    kit_difference_merge(&worst, &difference);
+    int64_t sum = 0;
+    for (int i = 0; i < KIT_ULP_BINS; i++) {
+        sum += worst.ulps[i];
+    }
+    assert_true(worst.ulps[1] == 4 && sum == 10 && worst.elements == 5);
+    const int64_t low = INT64_MIN, high = INT64_MAX;
+    kit_explain(KIT_S64, &low, &high, 1, &difference);
+    assert_int_equal(difference.ulps[63], 1);
+}
+
 static void narrow_floats_are_read_exactly(void **state)
 {
     const uint16_t halves[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x8000, 0x3555, 0x7c00};
@@ -282,6 +305,7 @@ int main(void)
         cmocka_unit_test(only_the_sample_of_interest_is_digested),
         cmocka_unit_test(ulps_count_representable_values),
         cmocka_unit_test(distances_are_measured_together),
+        cmocka_unit_test(distances_are_counted_by_powers_of_two),
         cmocka_unit_test(narrow_floats_are_read_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
