@@ -160,22 +160,11 @@ static int describe(const struct kit_params *params, bool backward, struct kit_s
     return KIT_OK;
 }
 
-static int make_primitive(struct state *s)
+static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                              dnnl_primitive_desc_t *ret)
 {
-    const struct activation *a = s->activation;
-    const onednn_md data = s->layer.native[SRC];
-    dnnl_primitive_desc_t hint = NULL, *ret = &s->layer.call.descriptor;
-    if (!s->backward) {
-        return onednn_eltwise(false, a->kind, data, a->alpha, a->beta, NULL, ret);
-    }
-    int rc = onednn_eltwise(false, a->kind, data, a->alpha, a->beta, NULL, &hint);
-    if (rc == KIT_OK) {
-        rc = onednn_eltwise(true, a->kind, data, a->alpha, a->beta, hint, ret);
-    }
-    if (hint) {
-        dnnl_primitive_desc_destroy(hint);
-    }
-    return rc;
+    const struct activation *a = ((const struct state *)layer)->activation;
+    return onednn_eltwise(backward, a->kind, layer->native[SRC], a->alpha, a->beta, hint, ret);
 }
 
 static int prepare(struct kit_call *call, bool backward, struct kit_prepared *ret)
@@ -183,18 +172,11 @@ static int prepare(struct kit_call *call, bool backward, struct kit_prepared *re
     struct state *s = calloc(1, sizeof(*s));
     struct onednn_tensor tensors[3];
     call->state = s;
-    if (!s) {
-        return kit_fail("out of memory");
+    if (!s || read_params(call->params, backward, s)) {
+        return s ? KIT_FAILED : kit_fail("out of memory");
     }
-    int rc = read_params(call->params, backward, s);
-    const int count = rc == KIT_OK ? tensors_of(s, tensors) : 0;
-    if (rc == KIT_OK) {
-        rc = onednn_layer_open(&s->layer, tensors, count);
-    }
-    if (rc == KIT_OK) {
-        rc = make_primitive(s);
-    }
-    return rc == KIT_OK ? onednn_layer_bind(&s->layer, tensors, count, ret) : rc;
+    return onednn_layer_prepare(&s->layer, tensors, tensors_of(s, tensors), backward, describe_primitive,
+                                ret);
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,

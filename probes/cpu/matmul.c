@@ -95,6 +95,11 @@ static int describe(const struct kit_params *params, enum form form, struct kit_
     return KIT_OK;
 }
 
+static bool is_backward(enum form form)
+{
+    return form == BACKWARD_DATA || form == BACKWARD_WEIGHTS;
+}
+
 /* The forward pass that a backward one belongs to, all of it in the type that the layer is trained in. */
 static int make_hint(const struct product *p, dnnl_primitive_desc_t *ret)
 {
@@ -109,38 +114,28 @@ static int make_hint(const struct product *p, dnnl_primitive_desc_t *ret)
     return rc;
 }
 
-static int make_backward(struct product *p, dnnl_primitive_desc_t *ret)
+/* A pass of the form; the hint of a backward one is the layer's forward pass. */
+static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                              dnnl_primitive_desc_t *ret)
 {
-    onednn_md *native = p->layer.native;
-    const bool data = p->form == BACKWARD_DATA;
-    const struct onednn_tensors t = {data ? native[RESULT] : native[FIRST],
-                                     data ? native[SECOND] : native[RESULT],
-                                     data ? native[FIRST] : native[SECOND]};
-    dnnl_primitive_desc_t hint = NULL;
-    int rc = make_hint(p, &hint);
-    if (rc == KIT_OK) {
-        rc = onednn_inner_product(data ? ONEDNN_BACKWARD_DATA : ONEDNN_BACKWARD_WEIGHTS, &t,
-                                  data ? NULL : native[BIAS], hint, ret);
+    const struct product *p = (const struct product *)layer;
+    const onednn_md first = layer->native[FIRST], second = layer->native[SECOND],
+                    result = layer->native[RESULT];
+    if (is_backward(p->form) && !backward) {
+        return make_hint(p, ret);
     }
-    if (hint) {
-        dnnl_primitive_desc_destroy(hint);
+    const struct onednn_tensors forward = {first, second, result}, data = {result, second, first},
+                                weights = {first, result, second};
+    switch (p->form) {
+    case FORWARD:
+        return onednn_inner_product(ONEDNN_FORWARD, &forward, NULL, NULL, ret);
+    case BACKWARD_DATA:
+        return onednn_inner_product(ONEDNN_BACKWARD_DATA, &data, NULL, hint, ret);
+    case BACKWARD_WEIGHTS:
+        return onednn_inner_product(ONEDNN_BACKWARD_WEIGHTS, &weights, layer->native[BIAS], hint, ret);
+    default:
+        return onednn_matmul(first, second, result, ret);
     }
-    return rc;
-}
-
-static int make_primitive(struct product *p)
-{
-    struct onednn_layer *layer = &p->layer;
-    dnnl_primitive_desc_t *ret = &layer->call.descriptor;
-    onednn_md *native = layer->native;
-    if (p->form == MATMUL) {
-        return onednn_matmul(native[FIRST], native[SECOND], native[RESULT], ret);
-    }
-    if (p->form == FORWARD) {
-        const struct onednn_tensors t = {native[FIRST], native[SECOND], native[RESULT]};
-        return onednn_inner_product(ONEDNN_FORWARD, &t, NULL, NULL, ret);
-    }
-    return make_backward(p, ret);
 }
 
 static int prepare(struct kit_call *call, enum form form, struct kit_prepared *ret)
@@ -148,18 +143,11 @@ static int prepare(struct kit_call *call, enum form form, struct kit_prepared *r
     struct product *p = calloc(1, sizeof(*p));
     struct onednn_tensor tensors[4];
     call->state = p;
-    if (!p) {
-        return kit_fail("out of memory");
+    if (!p || read_product(call->params, form, p)) {
+        return p ? KIT_FAILED : kit_fail("out of memory");
     }
-    int rc = read_product(call->params, form, p);
-    const int count = rc == KIT_OK ? tensors_of(p, tensors) : 0;
-    if (rc == KIT_OK) {
-        rc = onednn_layer_open(&p->layer, tensors, count);
-    }
-    if (rc == KIT_OK) {
-        rc = make_primitive(p);
-    }
-    return rc == KIT_OK ? onednn_layer_bind(&p->layer, tensors, count, ret) : rc;
+    return onednn_layer_prepare(&p->layer, tensors, tensors_of(p, tensors), is_backward(form),
+                                describe_primitive, ret);
 }
 
 /* The factors of a result as matrices of rows, both dense: which operand each is, and whether its transpose.

@@ -71,6 +71,13 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     return KIT_OK;
 }
 
+static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                              dnnl_primitive_desc_t *ret)
+{
+    const struct kind *kind = &kinds[((const struct state *)layer)->kind];
+    return onednn_reduction(kind->algorithm, layer->native[SRC], layer->native[DST], kind->p, ret);
+}
+
 static int prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -80,12 +87,7 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
     tensors_of(s, tensors);
-    int rc = onednn_layer_open(&s->layer, tensors, 2);
-    if (rc == KIT_OK) {
-        rc = onednn_reduction(kinds[s->kind].algorithm, s->layer.native[SRC], s->layer.native[DST],
-                              kinds[s->kind].p, &s->layer.call.descriptor);
-    }
-    return rc == KIT_OK ? onednn_layer_bind(&s->layer, tensors, 2, ret) : rc;
+    return onednn_layer_prepare(&s->layer, tensors, 2, false, describe_primitive, ret);
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,

@@ -64,6 +64,23 @@ int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *te
     return rc == KIT_OK ? onednn_finish(&layer->call, ret) : rc;
 }
 
+int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
+                         bool backward, onednn_describer *describe, struct kit_prepared *ret)
+{
+    dnnl_primitive_desc_t hint = NULL;
+    int rc = onednn_layer_open(layer, tensors, count);
+    if (rc == KIT_OK && backward) {
+        rc = describe(layer, false, NULL, &hint);
+    }
+    if (rc == KIT_OK) {
+        rc = describe(layer, backward, hint, &layer->call.descriptor);
+    }
+    if (hint) {
+        dnnl_primitive_desc_destroy(hint);
+    }
+    return rc == KIT_OK ? onednn_layer_bind(layer, tensors, count, ret) : rc;
+}
+
 int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers)
 {
     struct onednn_layer *layer = call->state;

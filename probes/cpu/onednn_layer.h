@@ -39,6 +39,14 @@ int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *te
 int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
                       struct kit_prepared *ret);
 
+/* Makes the primitive descriptor of the state that begins with `layer`: of its forward pass, or with that as
+ * the `hint` of its backward one. */
+typedef int onednn_describer(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                             dnnl_primitive_desc_t *ret);
+/* All of prepare that comes after the parameters: descriptors of tensors and primitive, bound arguments. */
+int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
+                         bool backward, onednn_describer *describe, struct kit_prepared *ret);
+
 /* For struct op. */
 int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers);
 int onednn_layer_pack(struct kit_call *call, int operand, const void *logical, void *native);

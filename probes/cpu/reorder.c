@@ -69,6 +69,12 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     return KIT_OK;
 }
 
+static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                              dnnl_primitive_desc_t *ret)
+{
+    return onednn_reorder(layer->native[FROM], layer->native[TO], ret);
+}
+
 static int prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -78,11 +84,7 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
     tensors_of(s, tensors);
-    int rc = onednn_layer_open(&s->layer, tensors, 2);
-    if (rc == KIT_OK) {
-        rc = onednn_reorder(s->layer.native[FROM], s->layer.native[TO], &s->layer.call.descriptor);
-    }
-    return rc == KIT_OK ? onednn_layer_bind(&s->layer, tensors, 2, ret) : rc;
+    return onednn_layer_prepare(&s->layer, tensors, 2, false, describe_primitive, ret);
 }
 
 /* To nearest, ties to even, in the type that is written. */

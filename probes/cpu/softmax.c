@@ -69,22 +69,12 @@ static int describe(const struct kit_params *params, bool backward, struct kit_s
     return KIT_OK;
 }
 
-static int make_primitive(struct state *s)
+static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
+                              dnnl_primitive_desc_t *ret)
 {
-    const dnnl_alg_kind_t kind = s->log ? dnnl_softmax_log : dnnl_softmax_accurate;
-    const onednn_md data = s->layer.native[0];
-    dnnl_primitive_desc_t hint = NULL, *ret = &s->layer.call.descriptor;
-    if (!s->backward) {
-        return onednn_softmax(false, kind, data, s->axis, NULL, ret);
-    }
-    int rc = onednn_softmax(false, kind, data, s->axis, NULL, &hint);
-    if (rc == KIT_OK) {
-        rc = onednn_softmax(true, kind, data, s->axis, hint, ret);
-    }
-    if (hint) {
-        dnnl_primitive_desc_destroy(hint);
-    }
-    return rc;
+    const struct state *s = (const struct state *)layer;
+    return onednn_softmax(backward, s->log ? dnnl_softmax_log : dnnl_softmax_accurate, layer->native[0],
+                          s->axis, hint, ret);
 }
 
 static int prepare(struct kit_call *call, bool backward, struct kit_prepared *ret)
@@ -92,18 +82,11 @@ static int prepare(struct kit_call *call, bool backward, struct kit_prepared *re
     struct state *s = calloc(1, sizeof(*s));
     struct onednn_tensor tensors[3];
     call->state = s;
-    if (!s) {
-        return kit_fail("out of memory");
+    if (!s || read_params(call->params, backward, s)) {
+        return s ? KIT_FAILED : kit_fail("out of memory");
     }
-    int rc = read_params(call->params, backward, s);
-    const int count = rc == KIT_OK ? tensors_of(s, tensors) : 0;
-    if (rc == KIT_OK) {
-        rc = onednn_layer_open(&s->layer, tensors, count);
-    }
-    if (rc == KIT_OK) {
-        rc = make_primitive(s);
-    }
-    return rc == KIT_OK ? onednn_layer_bind(&s->layer, tensors, count, ret) : rc;
+    return onednn_layer_prepare(&s->layer, tensors, tensors_of(s, tensors), backward, describe_primitive,
+                                ret);
 }
 
 /* The line through a cell along the axis: where it begins, how far its elements are apart, how many there
