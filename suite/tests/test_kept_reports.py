@@ -52,6 +52,17 @@ class KeptReports(unittest.TestCase):
             compact = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             self.assertEqual(text, compact + "\n", path.name)
 
+    def test_advice(self):
+        """What varies or is sensitive on this CPU has a remedy with a source, and says who uses it."""
+        known = {case["id"]: case for case in json.loads(detprobe("list", "--json").stdout)}
+        report = json.loads((MEASURED / "cpu-debian12-quick.json").read_text())
+        moving = [row["case"] for row in report["body"]["results"] if row["observed"] == "varies" or row.get("sensitive_to")]
+        self.assertGreater(len(moving), 100)
+        for case in moving:
+            with self.subTest(case=case):
+                self.assertTrue(known[case]["remedy"]["text"] and known[case]["remedy"]["source"])
+                self.assertTrue(known[case]["used_by"])
+
     def test_readme(self):
         shown = list(blocks(README.read_text(encoding="utf-8")))
         self.assertTrue(shown)
