@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/diff/parts.h"
 #include "reports/gate/parts.h"
 #include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/statistics.h"
 #include "suite/base/text.h"
 
+#define NAMED_MOST 3                     /* differences of an environment */
 #define COUNT_MOST ((json_int_t)1 << 30) /* more comparisons than options can ask for */
 
 struct merge {
@@ -442,4 +444,22 @@ json_t *dp_baseline_make(const struct dp_diff_side *reports, size_t count, struc
     free(m.measured);
     json_decref(m.left_out);
     return baseline;
+}
+
+char *dp_baseline_other_environment(const json_t *first, const json_t *other)
+{
+    json_t *rows = dp_diff_environment(json_object_get(json_object_get(first, "body"), "environment"),
+                                       json_object_get(json_object_get(other, "body"), "environment"));
+    const size_t count = json_array_size(rows);
+    struct dp_text words = DP_TEXT((size_t)1 << 16);
+    for (size_t i = 0; i < count && i < NAMED_MOST; i++) {
+        char *shown = dp_gate_shown(dp_json_string(json_array_get(rows, i), "words", ""));
+        dp_text_printf(&words, "%s%s", i ? "; " : "", shown);
+        free(shown);
+    }
+    if (count > NAMED_MOST) {
+        dp_text_printf(&words, "; and %zu more", count - NAMED_MOST);
+    }
+    json_decref(rows);
+    return words.data;
 }

@@ -17,5 +17,8 @@
  * reason. How the run ended is left to the caller (measurements.exit). Owned; NULL with code 65, naming the
  * report that does not fit. */
 json_t *dp_baseline_make(const struct dp_diff_side *reports, size_t count, struct dp_err *err);
+/* How the environment of a report differs from the first one's, which stands in the baseline: its weightiest
+ * differences in words. Owned; NULL where it does not. */
+char *dp_baseline_other_environment(const json_t *first, const json_t *other);
 
 #endif

@@ -61,6 +61,21 @@ static void add_exit(json_t *baseline)
         json_pack("{si ss}", "code", dp_exit_code(&verdict), "reason", dp_exit_reason(&verdict)));
 }
 
+/* A baseline holds one environment; that another report had another one is no fault, but no secret either. */
+static void tell_environments(const struct dp_diff_side *sides, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        char *words = dp_baseline_other_environment(sides[0].report, sides[i].report);
+        if (words) {
+            fprintf(stderr,
+                    "detprobe: '%s' was measured in another environment than '%s', which the baseline names: "
+                    "%s\n",
+                    sides[i].name, sides[0].name, words);
+        }
+        free(words);
+    }
+}
+
 static void tell(const json_t *baseline, size_t reports)
 {
     const json_t *body = json_object_get(baseline, "body");
@@ -104,6 +119,7 @@ static int make(const struct baseline_options *o, struct dp_diff_side *sides, st
         rc = dp_json_write(o->output, baseline, err);
     }
     if (rc == 0) {
+        tell_environments(sides, o->operands.count);
         tell(baseline, o->operands.count);
     }
     json_decref(baseline);

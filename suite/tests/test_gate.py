@@ -412,6 +412,15 @@ class Baseline(Reports):
         self.assertEqual(detprobe("diff", self.plain, file).returncode, 0)
         self.assertEqual(detprobe("show", file).returncode, 0)
 
+    def test_another_environment_is_told(self):
+        def other_library(report):
+            report["body"]["environment"]["libraries"][0]["version"] = "99.0"
+
+        file, report, told = self.baseline(self.plain, self.changed(self.later, other_library))
+        self.assertIn("was measured in another environment than", told)
+        self.assertIn("99.0", told)
+        self.assertEqual(report["body"]["environment"], self.report["body"]["environment"])
+
     def test_what_they_disagree_in(self):
         file, report, told = self.baseline(self.plain, self.changed(self.later, other_bits))
         self.assertEqual([result["case"] for result in report["body"]["results"]], ["fake/varies/always"])
