@@ -23,6 +23,7 @@
 #include "reports/render/services.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/tests/golden.h"
 
 #define MANY 10000
 
@@ -287,25 +288,6 @@ static void test_names_are_unique(void **state)
 
 /* --- golden files --- */
 
-static void compare_with_golden(const char *name, const struct dp_text *out)
-{
-    struct dp_err err = {0};
-    char *path = dp_printf(DP_TEST_SOURCE_DIR "/golden/%s", name);
-    if (getenv("DETPROBE_REWRITE_GOLDEN")) {
-        assert_int_equal(dp_file_write(path, out->data, out->length, &err), 0);
-    }
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *expected = dp_alloc((size_t)1 << 20, 1);
-    const size_t length = fread(expected, 1, ((size_t)1 << 20) - 1, file);
-    fclose(file);
-    if (length != out->length || memcmp(expected, out->data, length) != 0) {
-        fail_msg("the text is not '%s':\n%s", path, out->data);
-    }
-    free(expected);
-    free(path);
-}
-
 static const struct {
     const char *format, *suffix;
 } formats[] = {{"junit", "junit.xml"}, {"github", "github.txt"}, {"tap", "tap"},   {"sarif", "sarif"},
@@ -321,7 +303,7 @@ static void test_golden(void **state)
         for (size_t i = 0; i < FORMATS; i++) {
             char *name = dp_printf("%s.%s", names[kind], formats[i].suffix);
             struct dp_text out = render((enum dp_document)kind, formats[i].format, documents[kind]);
-            compare_with_golden(name, &out);
+            golden_compare(name, &out);
             dp_text_free(&out);
             free(name);
         }

@@ -19,6 +19,7 @@
 #include "reports/render/words.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/tests/golden.h"
 
 static const char *const names[] = {"clean", "findings", "insensitive", "nothing", "hostile", "empty"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
@@ -60,21 +61,9 @@ static struct dp_text render(const json_t *report, const char *format,
 
 static void compare_with_golden(const char *name, const char *suffix, const struct dp_text *out)
 {
-    struct dp_err err = {0};
-    char *path = golden_path(name, suffix);
-    if (getenv("DETPROBE_REWRITE_GOLDEN")) {
-        assert_int_equal(dp_file_write(path, out->data, out->length, &err), 0);
-    }
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *expected = dp_alloc((size_t)1 << 20, 1);
-    const size_t length = fread(expected, 1, ((size_t)1 << 20) - 1, file);
-    fclose(file);
-    if (length != out->length || memcmp(expected, out->data, length) != 0) {
-        fail_msg("the text is not '%s':\n%s", path, out->data);
-    }
-    free(expected);
-    free(path);
+    char *file = dp_printf("%s%s", name, suffix);
+    golden_compare(file, out);
+    free(file);
 }
 
 static void test_golden(void **state)
