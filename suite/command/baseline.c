@@ -138,15 +138,12 @@ static int cmd_baseline(int argc, char **argv)
                  ? dp_err_set(&err, DP_EXIT_USAGE, "no report named, see 'detprobe baseline --help'")
                  : make(&o, sides, &err);
     }
-    if (rc != 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-    }
     for (size_t i = 0; i < o.operands.count; i++) {
         json_decref((json_t *)(uintptr_t)sides[i].report);
     }
     free(sides);
     free(o.operands.items);
-    return rc == 0 ? DP_EXIT_OK : err.code;
+    return dp_command_end(rc, &err);
 }
 
 const struct dp_command dp_command_baseline = {"baseline", "make one report of what several agree in",

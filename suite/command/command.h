@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "suite/base/err.h"
 #include "suite/base/options.h"
 
 /* Behind the name of the program. */
@@ -20,6 +21,9 @@ struct dp_command {
     const struct dp_command_line *line;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 };
+
+/* How a command ends: with `code`, or where that is negative with the error's, which is printed. */
+int dp_command_end(int code, const struct dp_err *err);
 
 /* By name. What parses, prints help and writes the manual reads this table. */
 extern const struct dp_command *const dp_commands[];

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of commands: a new one is a file beside this and a row here.
+ * The table of commands: a new one is a file beside this and a row here. And how each of them ends.
  */
 #include "suite/command/command.h"
+
+#include <stdio.h>
 
 const struct dp_command *const dp_commands[] = {
     &dp_command_baseline, &dp_command_diff, &dp_command_doctor, &dp_command_gate,     &dp_command_list,
     &dp_command_run,      &dp_command_show, &dp_command_sign,   &dp_command_validate, &dp_command_verify,
 };
 const size_t dp_command_count = sizeof(dp_commands) / sizeof(dp_commands[0]);
+
+int dp_command_end(int code, const struct dp_err *err)
+{
+    if (code >= 0) {
+        return code;
+    }
+    fprintf(stderr, "detprobe: %s\n", err->text);
+    return err->code;
+}

@@ -155,13 +155,9 @@ static int cmd_diff(int argc, char **argv)
     } else if (!help) {
         code = compare(&o, &err);
     }
-    if (code < 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        code = err.code;
-    }
     free(o.operands.items);
     free(o.reports.items);
-    return code;
+    return dp_command_end(code, &err);
 }
 
 const struct dp_command dp_command_diff = {"diff", "compare reports: what changed, and what may explain it",

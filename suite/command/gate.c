@@ -2,7 +2,6 @@
  *
  * detprobe gate: whether a report lets a pipeline pass.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "reports/model.h"
@@ -192,13 +191,9 @@ static int cmd_gate(int argc, char **argv)
     } else if (!help) {
         code = decide(&o, &err);
     }
-    if (code < 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        code = err.code;
-    }
     free(o.operands.items);
     free(o.reports.items);
-    return code;
+    return dp_command_end(code, &err);
 }
 
 const struct dp_command dp_command_gate = {"gate", "decide whether a report lets a pipeline pass",

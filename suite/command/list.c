@@ -191,13 +191,10 @@ static int cmd_list(int argc, char **argv)
             rc = list(&catalogue, &o, &err);
         }
     }
-    if (rc != 0) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-    }
     dp_catalogue_free(&catalogue);
     free(o.include.items);
     free(o.exclude.items);
-    return rc == 0 ? DP_EXIT_OK : err.code;
+    return dp_command_end(rc, &err);
 }
 
 const struct dp_command dp_command_list = {

@@ -2,7 +2,6 @@
  *
  * detprobe show: print a report that is already there, or turn it into other formats.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "reports/model.h"
@@ -92,15 +91,11 @@ static int cmd_show(int argc, char **argv)
     struct show_options o = defaults;
     struct dp_err err = {0};
     bool help = false;
-    int code = DP_EXIT_OK;
-    if (dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err) != 0 ||
-        (!help && show(&o, &err) != 0)) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        code = err.code;
-    }
+    int rc = dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err);
+    rc = rc == 0 && !help ? show(&o, &err) : rc;
     free(o.operands.items);
     free(o.reports.items);
-    return code;
+    return dp_command_end(rc, &err);
 }
 
 const struct dp_command dp_command_show = {"show", "print a report, or turn it into another format",

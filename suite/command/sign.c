@@ -118,14 +118,10 @@ static int cmd_sign(int argc, char **argv)
     struct sign_options o = {0};
     struct dp_err err = {.code = DP_EXIT_USAGE};
     bool help = false;
-    int code = DP_EXIT_OK;
-    if (dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err) != 0 ||
-        (!help && sign(&o, &err) != 0)) {
-        fprintf(stderr, "detprobe: %s\n", err.text);
-        code = err.code;
-    }
+    int rc = dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err);
+    rc = rc == 0 && !help ? sign(&o, &err) : rc;
     free(o.operands.items);
-    return code;
+    return dp_command_end(rc, &err);
 }
 
 const struct dp_command dp_command_sign = {"sign", "sign a report", &command_line, cmd_sign};
