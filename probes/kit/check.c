@@ -241,3 +241,26 @@ int kit_check_reference(const struct kit_operands *operands, struct kit_call *ca
     free(cells);
     return rc;
 }
+
+int kit_check_residual(const struct kit_operands *operands, struct kit_call *call,
+                       const struct kit_request *request, const void *const *out,
+                       double ret_error_over_bound[KIT_MAX_OPERANDS])
+{
+    struct kit_cell cells[KIT_MAX_OPERANDS];
+    memset(cells, 0, sizeof(cells));
+    const int rc = operands->op->residual(call, (const void *const *)operands->logical, out, cells);
+    for (int i = 0; i < operands->shape.count && !rc; i++) {
+        const struct kit_operand *operand = &operands->shape.operand[i];
+        struct worst worst = {.infinite = !isfinite(cells[i].value)};
+        long double gamma = 0;
+        if (!kit_is_output(operand)) {
+            continue;
+        }
+        if (gamma_of(cells[i].k, kit_dtype_roundoff(operand->dtype), &gamma)) {
+            return KIT_FAILED;
+        }
+        take_ratio(&worst, &worst.ratio, fabsl(cells[i].value), request->bound * gamma * cells[i].scale);
+        ret_error_over_bound[i] = verdict(&worst);
+    }
+    return rc;
+}

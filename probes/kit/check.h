@@ -25,6 +25,12 @@ int kit_check_reference(const struct kit_operands *operands, struct kit_call *ca
                         const struct kit_request *request, int output, const void *logical,
                         const uint8_t *mask, double *ret_error_over_bound);
 
+/* The same for an op with `residual`, of all outputs at once: their logical contents and ratios by operand
+ * number. */
+int kit_check_residual(const struct kit_operands *operands, struct kit_call *call,
+                       const struct kit_request *request, const void *const *out,
+                       double ret_error_over_bound[KIT_MAX_OPERANDS]);
+
 /* The ascending logical offsets to check: all, or the corners, some of the edges and a sample of the rest.
  * Owned. */
 int64_t *kit_check_cells(const struct kit_operand *operand, double flops, const uint8_t *mask,

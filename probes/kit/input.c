@@ -424,7 +424,26 @@ static long double triangle_cell(const struct kit_operand *operand, enum kit_set
     return ldexpl(value, -exponent - (set == KIT_WIDE ? 16 : 0));
 }
 
-static void make_triangle(const struct kit_operand *operand, enum kit_set set, void *matrices)
+/* A symmetric matrix by one half, from values; a definite one has a diagonal of at least 1, and the rest of
+ * each row of the whole matrix sums to less. */
+static long double symmetric_cell(const struct kit_operand *operand, enum kit_set set, int64_t i, int64_t j,
+                                  long double value)
+{
+    int exponent = 0;
+    if (operand->upper ? j < i : j > i) {
+        return (long double)NAN;
+    }
+    if (operand->fill == KIT_SYMMETRIC) {
+        return value;
+    }
+    if (i == j) {
+        return 1 + frexpl(fabsl(value), &exponent) / 2;
+    }
+    frexpl((long double)operand->shape[operand->ndim - 1], &exponent); /* n < 2^exponent */
+    return ldexpl(value, -exponent - (set == KIT_WIDE ? 16 : set == KIT_EXACT ? 2 : 0));
+}
+
+static void make_half(const struct kit_operand *operand, enum kit_set set, void *matrices)
 {
     const int64_t n = operand->shape[operand->ndim - 1];
     int64_t total = 1;
@@ -433,7 +452,10 @@ static void make_triangle(const struct kit_operand *operand, enum kit_set set, v
     }
     for (int64_t e = 0; e < total; e++) {
         const long double value = kit_value(operand->dtype, matrices, e);
-        kit_store(operand->dtype, matrices, e, triangle_cell(operand, set, e / n % n, e % n, value));
+        const int64_t i = e / n % n, j = e % n;
+        kit_store(operand->dtype, matrices, e,
+                  operand->fill == KIT_TRIANGLE ? triangle_cell(operand, set, i, j, value)
+                                                : symmetric_cell(operand, set, i, j, value));
     }
 }
 
@@ -486,8 +508,8 @@ int kit_input_fill(const struct kit_operand *operand, const struct kit_source *s
         return fill_shuffled(operand, source, key, ret_logical);
     }
     fill_independent(operand, source, key, ret_logical);
-    if (operand->fill == KIT_TRIANGLE) {
-        make_triangle(operand, source->set, ret_logical);
+    if (operand->fill >= KIT_TRIANGLE) {
+        make_half(operand, source->set, ret_logical);
     }
     return KIT_OK;
 }

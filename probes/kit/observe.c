@@ -351,8 +351,37 @@ static int check_written(struct observation *o)
     return rc;
 }
 
+/* An op that judges its outputs together gets them all, so on axis batch, where some may not be watched, it
+ * does not. */
+static int check_together(struct observation *o)
+{
+    const struct kit_shape *shape = &o->operands->shape;
+    void *logical[KIT_MAX_OPERANDS] = {NULL};
+    double ratios[KIT_MAX_OPERANDS];
+    int rc = KIT_OK;
+    if (o->request->setting.batch) {
+        return KIT_OK;
+    }
+    for (int i = 0; i < o->count && !rc; i++) {
+        const int index = o->outputs[i].index;
+        logical[index] = dp_alloc(kit_dense_bytes(&shape->operand[index]), 1);
+        rc = kit_operands_unpack(o->operands, o->call, index, o->operands->first[index], logical[index]);
+    }
+    rc = rc ? rc : kit_check_residual(o->operands, o->call, o->request, (const void *const *)logical, ratios);
+    for (int i = 0; i < o->count && !rc; i++) {
+        o->outputs[i].error_over_bound = ratios[o->outputs[i].index];
+    }
+    for (int i = 0; i < shape->count; i++) {
+        free(logical[i]);
+    }
+    return rc;
+}
+
 static int check_right(struct observation *o)
 {
+    if (o->operands->op->residual) {
+        return check_together(o);
+    }
     for (int i = 0; i < o->count; i++) {
         struct watched *const output = &o->outputs[i];
         int rc = kit_operands_unpack(o->operands, o->call, output->index, o->operands->first[output->index],

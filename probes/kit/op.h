@@ -39,7 +39,9 @@ size_t kit_dtype_size(enum kit_dtype dtype);
 const char *kit_dtype_name(enum kit_dtype dtype); /* "f32", "bf16", "f8e4m3", "s8" and so on */
 int kit_dtype_parse(const char *name);            /* a kit_dtype or -1 */
 
-enum kit_role { KIT_IN, KIT_OUT, KIT_INOUT };
+/* CONSUMED: an input that `run` may destroy. It is put back before each run, and what it then holds is no
+ * result. */
+enum kit_role { KIT_IN, KIT_OUT, KIT_INOUT, KIT_CONSUMED };
 
 /* Which elements `run` writes. The rest must keep what it held, and is not digested.
  * UPPER and LOWER speak of the last two dimensions (diagonal included). LIST: row r (first dimension) is
@@ -53,8 +55,10 @@ enum kit_fill {
     KIT_PERMUTATION, /* of 0 .. elements - 1 */
     KIT_TIES,        /* integers from `below` distinct levels around 0 in every set: equal maxima are common,
                         sums are exact */
-    KIT_TRIANGLE     /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
+    KIT_TRIANGLE,    /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
                         must not be read; in set `exact` solving with it is exact */
+    KIT_SYMMETRIC,   /* values in one half (`upper`) of the last two dimensions n x n, the other half NaN */
+    KIT_DEFINITE /* the same, and positive definite: what stands beside the diagonal sums to less than it */
 };
 
 struct kit_operand {
@@ -70,9 +74,9 @@ struct kit_operand {
     int batch_dim; /* which dimension is N, or -1. Only operands with one are compared on axis batch */
     enum kit_written written;    /* of out and inout */
     int list;                    /* operand number, for KIT_LIST */
-    enum kit_fill fill;          /* of in and inout */
+    enum kit_fill fill;          /* of inputs */
     int64_t below, multiplicity; /* for KIT_INDICES; `below` = levels for KIT_TIES */
-    bool upper;                  /* for KIT_TRIANGLE */
+    bool upper;                  /* for KIT_TRIANGLE, KIT_SYMMETRIC, KIT_DEFINITE */
 };
 
 /* What describe fills: the operands in the order `run` gets them. Zeroed before the call, batch_dim -1. */
@@ -145,7 +149,7 @@ struct op {
     /* The operation, once. No allocation, no copy, no check beyond what the library does. */
     int (*run)(struct kit_call *call, const struct kit_buffers *buffers);
     /* Values of `count` cells (logical row-major offsets, ascending) of one output. `in` are the operands'
-     * logical dense row-major contents before the run (in and inout), by operand number. */
+     * logical dense row-major contents before the run, by operand number. */
     int (*reference)(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
                      size_t count, struct kit_cell *ret);
     /* Optional, instead of `reference` where several values are right (last writer wins, append by counter):
@@ -153,6 +157,12 @@ struct op {
      * them. */
     int (*accepts)(struct kit_call *call, int output, const void *const *in, const void *logical,
                    int64_t *ret_wrong);
+    /* Optional, instead of `reference` where outputs are right only together and many are (a factorization,
+     * eigenvectors of any sign): looks at all logical outputs, `out` by operand number, and gives each of
+     * them a cell whose value is what should be 0. Its bound is c * gamma_k * scale, whatever the arithmetic
+     * and the set. */
+    int (*residual)(struct kit_call *call, const void *const *in, const void *const *out,
+                    struct kit_cell *ret);
     void (*release)(struct kit_call *call);
 };
 /* For `release`, of a state that is one block of calloc. */

@@ -55,7 +55,7 @@ int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepar
         need += kit_is_input(operand) ? bytes + kit_dense_bytes(operand) : 0;
         /* first output, and a byte per element that says whether it is digested */
         need += kit_is_output(operand) ? bytes + (size_t)kit_elements(operand) : 0;
-        need += kit_is_output(operand) ? spare * (bytes + 2 * GUARD_BYTES) : 0;
+        need += kit_is_changed(operand) ? spare * (bytes + 2 * GUARD_BYTES) : 0;
     }
     return (int64_t)need;
 }
@@ -85,7 +85,7 @@ static int alloc_one(struct kit_operands *operands, int index)
     const size_t offset = (operands->offset + element - 1) / element * element;
     for (int lane = 0; lane < operands->lanes; lane++) {
         struct kit_block *const work = &operands->lane[lane].work[index];
-        if (lane > 0 && !kit_is_output(operand)) {
+        if (lane > 0 && !kit_is_changed(operand)) {
             work->data = operands->lane[0].work[index].data; /* shared, so it has no base */
             continue;
         }
@@ -235,7 +235,7 @@ static int restore_lane(struct kit_operands *operands, const struct kit_lane *la
     for (int i = 0; i < operands->shape.count && !rc; i++) {
         const struct kit_operand *operand = &operands->shape.operand[i];
         void *const data = lane->work[i].data;
-        if (operand->role == KIT_INOUT) {
+        if (kit_is_input(operand) && kit_is_changed(operand)) {
             rc = backend->copy(data, operands->pristine[i], operands->bytes[i]);
         } else if (operand->role == KIT_OUT) {
             const struct kit_pattern own = kit_pattern_for(pattern, operand->dtype);
@@ -302,7 +302,7 @@ int kit_operands_intact(struct kit_operands *operands)
         intact = lane_intact(operands, &operands->lane[lane]);
     }
     for (int i = 0; i < operands->shape.count && intact == 1; i++) {
-        if (operands->shape.operand[i].role == KIT_IN) {
+        if (!kit_is_changed(&operands->shape.operand[i])) {
             const int differs = operands->backend->differs(operands->lane[0].work[i].data,
                                                            operands->pristine[i], operands->bytes[i]);
             intact = differs < 0 ? differs : !differs;

@@ -30,9 +30,9 @@ struct kit_operands {
     struct kit_lane lane[KIT_MAX_LANES];
     int lanes;     /* 1 unless several runs are made at once */
     size_t offset; /* of operands beside their alignment; a multiple of its element for each */
-    void *pristine[KIT_MAX_OPERANDS]; /* native content of in and inout operands before a run */
+    void *pristine[KIT_MAX_OPERANDS]; /* native content of inputs before a run */
     void *first[KIT_MAX_OPERANDS];    /* native content of out and inout after the first run */
-    void *logical[KIT_MAX_OPERANDS];  /* host, dense, of in and inout operands */
+    void *logical[KIT_MAX_OPERANDS];  /* host, dense, of inputs */
     void *host;                       /* scratch for a native buffer of a device, or NULL */
     bool damaged;                     /* a guard or an input was found changed: not to be used again */
     void *dense, *dense_other;        /* scratch for logical outputs */
@@ -48,7 +48,8 @@ void kit_operands_free(struct kit_operands *operands);
 
 /* Brings the logical inputs into native layout and into the work buffers. */
 int kit_operands_pack(struct kit_operands *operands, struct kit_call *call);
-/* Before a run: inout from pristine, out and workspace filled with the pattern of their dtype. */
+/* Before a run: inputs that runs change from pristine, out and workspace filled with the pattern of their
+ * dtype. */
 int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern);
 void kit_operands_buffers(const struct kit_operands *operands, int lane, struct kit_buffers *ret);
 /* 1: guard bands and inputs are as they were; 0: not; negative: failure. */

@@ -69,6 +69,11 @@ bool kit_is_input(const struct kit_operand *operand)
 
 bool kit_is_output(const struct kit_operand *operand)
 {
+    return operand->role == KIT_OUT || operand->role == KIT_INOUT;
+}
+
+bool kit_is_changed(const struct kit_operand *operand)
+{
     return operand->role != KIT_IN;
 }
 
@@ -258,10 +263,11 @@ static int check_fill(const struct kit_operand *operand)
     if (needs_below && operand->below < 1) {
         return kit_fail("bad operand '%s': 'below' is %lld", operand->name, (long long)operand->below);
     }
-    if (operand->fill == KIT_TRIANGLE &&
+    if (operand->fill >= KIT_TRIANGLE &&
         (!is_float || operand->ndim < 2 ||
          operand->shape[operand->ndim - 1] != operand->shape[operand->ndim - 2])) {
-        return kit_fail("bad operand '%s': a triangle is a square matrix of floats", operand->name);
+        return kit_fail("bad operand '%s': a half of a matrix needs a square matrix of floats",
+                        operand->name);
     }
     return KIT_OK;
 }

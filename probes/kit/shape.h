@@ -16,8 +16,9 @@ size_t kit_dense_bytes(const struct kit_operand *operand);
 size_t kit_strided_bytes(const struct kit_operand *operand);
 /* Whether native and logical bytes are the same. */
 bool kit_is_dense(const struct kit_operand *operand);
-bool kit_is_input(const struct kit_operand *operand);  /* in or inout */
-bool kit_is_output(const struct kit_operand *operand); /* out or inout */
+bool kit_is_input(const struct kit_operand *operand);   /* holds something before a run */
+bool kit_is_output(const struct kit_operand *operand);  /* holds a result after it */
+bool kit_is_changed(const struct kit_operand *operand); /* a run may change it */
 
 /* Between the logical dense row-major bytes and the strided native ones. Padding is left alone. */
 void kit_strided_pack(const struct kit_operand *operand, const void *logical, void *native);

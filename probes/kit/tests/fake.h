@@ -16,7 +16,8 @@
 
 #define FAKE_MODES                                                                                           \
     "good|overrun|underrun|touch-input|touch-padding|touch-outside|unwritten|reads-output|reads-workspace|"  \
-    "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies|strays-late"
+    "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies|strays-late|"     \
+    "consumes"
 enum fake_mode {
     GOOD,
     OVERRUN,
@@ -38,7 +39,8 @@ enum fake_mode {
     SKIPS,
     FAILS,
     PADDING_VARIES,
-    STRAYS_LATE
+    STRAYS_LATE,
+    CONSUMES
 };
 
 struct fake {
@@ -71,7 +73,7 @@ static int fake_describe(const struct kit_params *params, struct kit_shape *ret)
     }
     ret->count = 3;
     ret->operand[0] = (struct kit_operand){.name = "a",
-                                           .role = KIT_IN,
+                                           .role = f.mode == CONSUMES ? KIT_CONSUMED : KIT_IN,
                                            .dtype = KIT_F32,
                                            .ndim = 2,
                                            .shape = {f.rows, f.columns},
@@ -160,6 +162,7 @@ static void fake_misbehave(struct fake *f, const struct kit_buffers *buffers, in
         c[-1] = 1;
         break;
     case TOUCH_INPUT:
+    case CONSUMES:
         a[0] = 17;
         break;
     case TOUCH_PADDING:

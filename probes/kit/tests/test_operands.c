@@ -38,6 +38,7 @@ static void guards_see_every_stray_write(void **state)
         {{.mode = "underrun"}, "broken"},
         {{.mode = "scratch-overrun"}, "broken"},
         {{.mode = "touch-input"}, "broken"},
+        {{.mode = "consumes"}, "intact"},
         {{.mode = "touch-padding", .pad = 1}, "broken"},
         {{.mode = "padding-varies", .pad = 1}, "broken"},
         {{.mode = "strays-late", .pad = 1}, "broken"},
@@ -53,6 +54,18 @@ static void guards_see_every_stray_write(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_guard(&rows[i].ask, rows[i].guard);
     }
+}
+
+/* What a run destroys is there again for the next, and is no output. */
+static void consumed_inputs_are_put_back(void **state)
+{
+    json_t *const good = ask_once(&(struct ask){.mode = "good", .set = "unit"});
+    json_t *const consumes = ask_once(&(struct ask){.mode = "consumes", .set = "unit"});
+    assert_non_null(good);
+    assert_non_null(consumes);
+    assert_true(json_equal(json_object_get(good, "outputs"), json_object_get(consumes, "outputs")));
+    json_decref(good);
+    json_decref(consumes);
 }
 
 /* A write to padding that differs from run to run is no other result: the digested bytes are the same. */
@@ -327,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards_see_every_stray_write),
+        cmocka_unit_test(consumed_inputs_are_put_back),
         cmocka_unit_test(padding_is_not_digested),
         cmocka_unit_test(layout_is_undone),
         cmocka_unit_test(unwritten_elements_are_counted),

@@ -295,6 +295,28 @@ static void triangles_are_well_conditioned(void **state)
     }
 }
 
+/* One half of a symmetric matrix; a definite one is dominated by its diagonal. */
+static void symmetric_halves_are_filled(void **state)
+{
+    static const enum kit_fill fills[] = {KIT_SYMMETRIC, KIT_DEFINITE};
+    for (int form = 0; form < 4 * KIT_SET_MAX; form++) {
+        struct kit_operand operand = tensor(KIT_F32, 1, 33, 33, -1);
+        operand.fill = fills[form % 2];
+        operand.upper = form / 2 % 2;
+        float *const data = filled(&operand, (enum kit_set)(form / 4), 0);
+        for (int i = 0; i < 33; i++) {
+            double rest = 0;
+            for (int j = 0; j < 33; j++) {
+                const bool stored = operand.upper ? i <= j : i >= j;
+                assert_int_equal(isnan(data[i * 33 + j]), !stored);
+                rest += i == j ? 0 : fabsf(stored ? data[i * 33 + j] : data[j * 33 + i]);
+            }
+            assert_true(operand.fill == KIT_SYMMETRIC || (data[i * 34] >= 1 && rest < 1));
+        }
+        free(data);
+    }
+}
+
 static void ties_have_few_levels(void **state)
 {
     struct kit_operand operand = tensor(KIT_F32, 1, 10, 100, -1);
@@ -388,6 +410,7 @@ int main(void)
         cmocka_unit_test(indices_hold_their_multiplicity),
         cmocka_unit_test(free_indices_and_permutations),
         cmocka_unit_test(triangles_are_well_conditioned),
+        cmocka_unit_test(symmetric_halves_are_filled),
         cmocka_unit_test(ties_have_few_levels),
         cmocka_unit_test(bits_are_pinned),
     };

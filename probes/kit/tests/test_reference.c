@@ -188,6 +188,39 @@ static void several_right_values_are_accepted(void **state)
     assert_int_equal(kit_check_reference(&bare, NULL, &request, 0, NULL, NULL, &result), 1);
 }
 
+static struct kit_cell left_over[3];
+
+static int residual_given(struct kit_call *call, const void *const *in, const void *const *out,
+                          struct kit_cell *ret)
+{
+    memcpy(ret, left_over, sizeof(left_over));
+    return KIT_OK;
+}
+
+/* Outputs that are right together: c gamma_k scale for each, in every arithmetic and set; inputs have none.
+ */
+static void residuals_have_a_bound(void **state)
+{
+    const struct op op = {.name = "given", .residual = residual_given};
+    const struct kit_operands operands = {.op = &op,
+                                          .shape = {.count = 3,
+                                                    .operand = {{.role = KIT_CONSUMED, .dtype = KIT_F32},
+                                                                {.role = KIT_INOUT, .dtype = KIT_F32},
+                                                                {.role = KIT_OUT, .dtype = KIT_S32}}}};
+    const struct kit_request request = {.arithmetic = KIT_DIRECT, .set = KIT_EXACT, .bound = 4};
+    double ratios[KIT_MAX_OPERANDS] = {-1, -1, -1};
+    left_over[1] = (struct kit_cell){.value = -0x1p-20L, .scale = 2, .k = 1};
+    left_over[2] = (struct kit_cell){.value = 0, .scale = 1, .k = 0};
+    assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_OK);
+    assert_true(ratios[0] == -1 && fabs(ratios[1] - 2) < 1e-6 && ratios[2] == 0);
+    left_over[2].value = 1; /* one pivot that is none */
+    left_over[1].value = NAN;
+    assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_OK);
+    assert_true(ratios[1] == KIT_WRONG && ratios[2] == KIT_WRONG);
+    left_over[1].k = 1 << 24;
+    assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_FAILED);
+}
+
 static void cells_are_all_or_a_sample_with_edges(void **state)
 {
     const struct kit_operand operand = {.name = "c", .dtype = KIT_F32, .ndim = 2, .shape = {1000, 2000}};
@@ -301,6 +334,7 @@ int main(void)
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(too_many_terms_are_an_error),
         cmocka_unit_test(several_right_values_are_accepted),
+        cmocka_unit_test(residuals_have_a_bound),
         cmocka_unit_test(cells_are_all_or_a_sample_with_edges),
         cmocka_unit_test(dot_products_are_precise),
         cmocka_unit_test(triangles_are_solved),
