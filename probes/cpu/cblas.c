@@ -150,3 +150,17 @@ int cblas_libraries(struct kit_library *ret, int max)
     kit_openmp_at(runtime, &ret[1]);
     return 2;
 }
+
+void *cblas_find(void *of, const char *name)
+{
+    return dlsym(of, name);
+}
+
+/* An implementation's own functions are in one file, its routines may be in several that stand before it. */
+bool cblas_is_behind(void *other)
+{
+    const int which = implementation();
+    const char *const own = which < 0 ? "sgemm_" : implementations[which].set_threads;
+    const void *const address = cblas_find(library, own);
+    return address && address == cblas_find(other, own);
+}

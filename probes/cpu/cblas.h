@@ -28,4 +28,9 @@ int cblas_open(void);
 int cblas_libraries(struct kit_library *ret, int max);
 int cblas_set_threads(int threads);
 
+/* For a library that computes on the role cblas: a function of it by the name that it has there, or NULL. */
+void *cblas_find(void *of, const char *name);
+/* Whether the BLAS behind `other` is the one that was opened. */
+bool cblas_is_behind(void *other);
+
 #endif

@@ -130,6 +130,7 @@ class Resolving(Case):
             "cudnn": f"{wheels}/nvidia/cudnn/lib/libcudnn.so.9",
             "nvrtc": f"{wheels}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
             "cblas": f"{wheels}/numpy.libs/libscipy_openblas64_-ff65.so",
+            "lapack": f"{wheels}/numpy.libs/libscipy_openblas64_-ff65.so",
             "openmp": f"{wheels}/scipy.libs/libgomp-a34b3233.so.1.0.0"})
         environment = report["body"]["environment"]
         self.assertEqual((environment["stack"]["kind"], environment["stack"]["path"]), ("venv", str(stack)))
@@ -155,7 +156,8 @@ class Resolving(Case):
         report = self.run_cases(0, "tells/*", "--stack", stack)
         self.assertEqual(self.roles(report), {
             "nvrtc": f"{stack}/lib/libnvrtc.so.13", "onednn": f"{stack}/lib/x86_64-linux-gnu/libdnnl.so.2",
-            "cblas": f"{stack}/lib/libopenblas.so.0", "cudnn": f"{stack}/./libcudnn.so.8"})
+            "cblas": f"{stack}/lib/libopenblas.so.0", "cudnn": f"{stack}/./libcudnn.so.8",
+            "lapack": f"{stack}/lib/libopenblas.so.0"})
 
     def test_name_with_wildcards_and_blanks(self):
         stack = self.make("lib/libnvrtc.so.13", "bin/python", root="a [b]*? c")
