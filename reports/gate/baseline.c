@@ -204,6 +204,21 @@ static json_t *names_in(const struct merge *m, const char *id, const char *membe
     return names;
 }
 
+/* What any of the reports says to do along an axis. NULL: none does. Owned. */
+static json_t *merged_along(const struct merge *m, const char *id)
+{
+    json_t *along = json_object();
+    for (size_t i = 0; i < m->count; i++) {
+        json_object_update_missing(along,
+                                   json_object_get(json_object_get(m->results[i], id), "remedy_along"));
+    }
+    if (json_object_size(along) == 0) {
+        json_decref(along);
+        return NULL;
+    }
+    return along;
+}
+
 /* Of the first report. An axis that moved bits in any of them is known to, one that any of them measured was
  * measured; what they do not agree in otherwise is not told. */
 static json_t *merged_result(const struct merge *m, const char *id)
@@ -211,7 +226,11 @@ static json_t *merged_result(const struct merge *m, const char *id)
     static const char *const optional[] = {"chosen", "declared"};
     json_t *result = json_copy(json_object_get(m->results[0], id));
     if (json_object_get(result, "sensitive_to")) {
+        json_t *along = merged_along(m, id);
         json_object_set_new(result, "sensitive_to", names_in(m, id, "sensitive_to", false));
+        if (along) {
+            json_object_set_new(result, "remedy_along", along);
+        }
     }
     if (json_object_get(result, "not_measured")) {
         json_object_set_new(result, "not_measured", names_in(m, id, "not_measured", true));

@@ -127,10 +127,30 @@ static const char *common_member(const struct dp_view *view, const char *name)
     return common;
 }
 
+/* What to do along the axes that moved the bits; the catalogue has it for others too. */
+static void add_remedy_along(const struct dp_view *view, const json_t *axes, json_t *result)
+{
+    const json_t *remedies = json_object_get(view->item->json, "remedy_along");
+    json_t *along = json_object();
+    for (size_t i = 0; i < json_array_size(axes); i++) {
+        const char *axis = json_string_value(json_array_get(axes, i));
+        const json_t *remedy = json_object_get(remedies, axis);
+        if (remedy) {
+            json_object_set_new(along, axis, json_deep_copy(remedy));
+        }
+    }
+    if (json_object_size(along) > 0) {
+        json_object_set(result, "remedy_along", along);
+    }
+    json_decref(along);
+}
+
 static void add_repeating(const struct dp_view *view, json_t *result)
 {
     const char *chosen = common_member(view, "chosen");
-    json_object_set_new(result, "sensitive_to", axes_sensitive_to(view));
+    json_t *sensitive = axes_sensitive_to(view);
+    add_remedy_along(view, sensitive, result);
+    json_object_set_new(result, "sensitive_to", sensitive);
     json_object_set_new(result, "outputs", base_outputs(view));
     if (chosen) {
         json_object_set_new(result, "chosen", json_string(chosen));
@@ -139,7 +159,8 @@ static void add_repeating(const struct dp_view *view, json_t *result)
 
 static void add_ran(const struct dp_view *view, const struct dp_found *found, json_t *result)
 {
-    json_t *remedy = json_object_get(view->item->json, "remedy");
+    const json_t *remedy = json_object_get(view->item->json, "remedy");
+    const json_t *used_by = json_object_get(view->item->json, "used_by");
     json_object_set_new(result, "not_measured", axes_not_measured(view, found));
     json_object_set_new(result, "checked", json_string(view->full ? "full" : "bits"));
     if (found->difference) {
@@ -153,6 +174,9 @@ static void add_ran(const struct dp_view *view, const struct dp_found *found, js
     }
     if (json_object_size(remedy) > 0) {
         json_object_set_new(result, "remedy", json_deep_copy(remedy));
+    }
+    if (json_array_size(used_by) > 0) {
+        json_object_set_new(result, "used_by", json_deep_copy(used_by));
     }
     if (found->observed == DP_REPEATS) {
         add_repeating(view, result);

@@ -17,7 +17,7 @@ enum { PRODUCT_MAX = 4096 };
 enum { PARAM_NAME_MAX = 100 }; /* in a template */
 
 /* Members that merge member by member; every other member replaces what is below it. */
-static const char *const merged_members[] = {"params", "guarantee", "remedy", "environment"};
+static const char *const merged_members[] = {"params", "guarantee", "remedy", "remedy_along", "environment"};
 /* Members of an object in `vary` that belong to the case instead of its params. */
 static const char *const vary_case_members[] = {"cost", "pair", "bound", "choice"};
 /* Members in which {name} stands for a param, and {choice} for the choice, which may be a template itself. */
@@ -183,6 +183,23 @@ static int resolve_source(json_t *object, const char *member, const json_t *sour
                : dp_err_set(err, DP_EXIT_DATA, "'%s' is '%.80s', which 'sources' does not hold", member, key);
 }
 
+/* Of each axis. A remedy may be one of the file's defaults, which other cases share: it is replaced whole. */
+static int resolve_along(json_t *along, const json_t *sources, struct dp_err *err)
+{
+    const char *axis;
+    json_t *remedy;
+    json_object_foreach(along, axis, remedy)
+    {
+        json_t *own = json_copy(remedy);
+        const int rc = resolve_source(own, "source", sources, err);
+        json_object_set_new(along, axis, own);
+        if (rc != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 json_t *dp_usual_covers(void)
 {
     return json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "busy");
@@ -206,6 +223,14 @@ static int complete_guarantee(json_t *guarantee, const json_t *sources, struct d
     }
     own_object(guarantee, "conditions");
     return resolve_source(guarantee, "source", sources, err);
+}
+
+/* A report's remedy says at least what to do. */
+static int check_remedy(const json_t *remedy, struct dp_err *err)
+{
+    return json_object_size(remedy) == 0 || json_object_get(remedy, "text")
+               ? 0
+               : dp_err_set(err, DP_EXIT_DATA, "its 'remedy' has no 'text'");
 }
 
 static int check_control(const json_t *item, struct dp_err *err)
@@ -258,6 +283,8 @@ static int complete(json_t *item, const json_t *sources, struct dp_err *err)
     }
     if (complete_guarantee(json_object_get(item, "guarantee"), sources, err) != 0 ||
         resolve_source(json_object_get(item, "remedy"), "source", sources, err) != 0 ||
+        resolve_along(json_object_get(item, "remedy_along"), sources, err) != 0 ||
+        check_remedy(json_object_get(item, "remedy"), err) != 0 ||
         resolve_source(item, "bound_source", sources, err) != 0) {
         return -1;
     }

@@ -104,6 +104,8 @@ static void test_rates(void **state)
     json_decref(baseline);
 }
 
+#define ALONG(axis) "'remedy_along':{'" axis "':{'text':'" axis "'}}"
+
 /* What any report knows to move bits is known; what only one of them says otherwise is not told. */
 static void test_members(void **state)
 {
@@ -113,11 +115,21 @@ static void test_members(void **state)
     char *axes = json_dumps(json_object_get(result, "sensitive_to"), JSON_COMPACT);
     assert_string_equal(axes, "[\"batch\",\"threads\"]");
     assert_null(json_object_get(result, "chosen"));
+    assert_null(json_object_get(result, "remedy_along"));
     free(axes);
     json_decref(baseline);
     baseline = merged((struct item){REPEATS_AS(SHA_A, "") ",'chosen':'a'," ALLOWS, NULL},
                       (struct item){REPEATS_AS(SHA_A, "") ",'chosen':'a'," ALLOWS, NULL});
     assert_string_equal(dp_json_string(member(baseline, "body/results/1"), "chosen", ""), "a");
+    json_decref(baseline);
+    /* nor is it lost what to do along an axis that one report alone knows */
+    baseline = merged((struct item){REPEATS_AS(SHA_A, "'batch'") "," ALONG("batch") "," ALLOWS, NULL},
+                      (struct item){REPEATS_AS(SHA_A, "'threads'") "," ALONG("threads") "," ALLOWS, NULL});
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *along = member(baseline, "body/results/1/remedy_along");
+        const char *axis = i == 0 ? "batch" : "threads";
+        assert_string_equal(dp_json_string(json_object_get(along, axis), "text", ""), axis);
+    }
     json_decref(baseline);
 }
 

@@ -70,6 +70,35 @@ static void test_merge(void **state)
     json_decref(cases);
 }
 
+/* A case's own remedy along an axis takes the place of the file's whole, and of that axis alone. */
+static void test_remedy_along(void **state)
+{
+    struct dp_err err;
+    json_t *cases = expand(
+        HEAD
+        "\"sources\":{\"doc\":\"Document, section 3\"},\"defaults\":{\"op\":\"o\",\"remedy_along\":{"
+        "\"threads\":{\"text\":\"t\",\"setting\":\"T=1\",\"source\":\"doc\"},"
+        "\"isa\":{\"text\":\"i\",\"source\":\"doc\"}}},\"cases\":[{\"id\":\"cpu/f/one\",\"remedy_along\":{"
+        "\"threads\":{\"text\":\"own\",\"source\":\"said here\"},\"batch\":{\"text\":\"b\",\"source\":"
+        "\"doc\"}}},{\"id\":\"cpu/f/two\"}]}",
+        &err);
+    assert_non_null(cases);
+    json_t *expected = json_loads("[{\"threads\":{\"text\":\"own\",\"source\":\"said "
+                                  "here\"},\"isa\":{\"text\":\"i\",\"source\":\"Document, "
+                                  "section 3\"},\"batch\":{\"text\":\"b\",\"source\":\"Document, section "
+                                  "3\"}},{\"threads\":{\"text\":\"t\","
+                                  "\"setting\":\"T=1\",\"source\":\"Document, section "
+                                  "3\"},\"isa\":{\"text\":\"i\",\"source\":\"Document, "
+                                  "section 3\"}}]",
+                                  0, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(json_equal(json_object_get(json_array_get(cases, i), "remedy_along"),
+                               json_array_get(expected, i)));
+    }
+    json_decref(expected);
+    json_decref(cases);
+}
+
 static void test_vary(void **state)
 {
     struct dp_err err;
@@ -175,6 +204,17 @@ static void test_bad_files(void **state)
          "did you mean 'batch'?"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"remedy\":{\"source\":\"nokey\"}}]}",
          "'sources' does not hold"},
+        {HEAD "\"sources\":{\"doc\":\"a "
+              "b\"},\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"remedy\":{\"source\":\"doc\"}}]}",
+         "its 'remedy' has no 'text'"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/"
+              "x\",\"op\":\"o\",\"remedy_along\":{\"isa\":{\"text\":\"t\",\"source\":\"nokey\"}}}]}",
+         "'source' is 'nokey', which 'sources' does not hold"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"remedy_along\":{\"isa\":{\"text\":\"t\"}}}]}",
+         "'source' is missing"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/"
+              "x\",\"op\":\"o\",\"remedy_along\":{\"thread\":{\"text\":\"t\",\"source\":\"a b\"}}}]}",
+         "at '/cases/0/remedy_along"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"tags\":[\"control\"]}]}", "has no 'expected'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/"
               "x\",\"op\":\"o\",\"expected\":{\"observed\":\"varies\",\"axis\":\"repeat\"}}]}",
@@ -430,11 +470,17 @@ static void test_load_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),       cmocka_unit_test(test_vary),
-        cmocka_unit_test(test_vary_choice), cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_products_are_limited),
-        cmocka_unit_test(test_load),        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_third_party), cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_remedy_along),
+        cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_vary_choice),
+        cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_products_are_limited),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_third_party),
+        cmocka_unit_test(test_load_errors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -76,11 +76,45 @@ static void test_concurrency(void **state)
     }
 }
 
+/* The report says what to do along the axes that moved the bits and no others, and who uses the operation. */
+static void test_remedy_along(void **state)
+{
+    static const struct {
+        const char *threads, *batch;
+        size_t along;
+    } rows[] = {
+        {"a2", "a2", 0}, {"f2", "a2", 1}, {"a2", "f2", 0}, /* it has none along this axis */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct lab *lab = lab_new();
+        const int item =
+            lab_case(lab, ID,
+                     PROMISED ", 'remedy': {'text': 'another'}, 'used_by': ['aten::mm'],"
+                              "'remedy_along': {'threads': {'text': 'pin', 'source': 'a manual'},"
+                              "'isa': {'text': 'cap', 'source': 'a manual'}}");
+        lab_base(lab, item);
+        lab_ask(lab, item, "threads", "1", 0, "wide", 2, lab_obs("a2"));
+        lab_ask(lab, item, "threads", "4", 0, "wide", 2, lab_obs(rows[i].threads));
+        lab_ask(lab, item, "batch", "1/0", 0, "wide", 2, lab_obs("a2"));
+        lab_ask(lab, item, "batch", "2/1", 0, "wide", 2, lab_obs(rows[i].batch));
+        expect(lab, 0, "repeats", "kept");
+        const json_t *result = lab_result(lab, ID), *along = json_object_get(result, "remedy_along");
+        assert_int_equal(json_array_size(json_object_get(result, "sensitive_to")), i > 0);
+        assert_int_equal(json_object_size(along), rows[i].along);
+        assert_true(rows[i].along || !along);
+        assert_string_equal(dp_json_string(json_object_get(along, "threads"), "text", ""),
+                            rows[i].along ? "pin" : "");
+        assert_true(dp_json_array_has(json_object_get(result, "used_by"), "aten::mm"));
+        lab_free(lab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_concurrency),
+        cmocka_unit_test(test_remedy_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
