@@ -50,6 +50,7 @@ EVERYTHING = {
             },
             "reveals": "words",
             "remedy": {"text": "t", "setting": "S=1", "api": "f()", "source": "doc", "since": "1.2"},
+            "remedy_along": {"threads": {"text": "t", "setting": "S=1", "source": "doc"}},
             "used_by": ["aten::add"],
             "pair": "cpu/family/name-2",
             "cost": 10,
@@ -198,6 +199,31 @@ class List(unittest.TestCase):
             self.assertEqual(row["id"].split("/")[:2], [row["backend"], row["family"]])
             self.assertNotIn("{", row["id"] + row["problem"])
             self.assertTrue("pair" not in row or row["pair"] in ids, row)
+
+    def test_what_to_do(self):
+        """What may vary, or change along an axis, has a remedy with a source, and says who uses it.
+
+        Along an axis a library's case has one of its own: what helps against other threads is of no use for another
+        batch. Own loops that say at `reveals` why an axis cannot move them have none.
+        """
+        own = {"cpu/reduce", "cpu/rng", "cpu/sort", "cpu/libm"}
+        libraries = {"blas", "cblas", "lapack", "onednn"}
+        for row in self.rows():
+            remedy, along = row.get("remedy", {}), row.get("remedy_along", {})
+            held = {*row["guarantee"]["covers"], *row["guarantee"]["invariant"]}
+            axes = {axis for member, axis in (("batch", "batch"), ("align", "align"), ("choices", "algorithm"))
+                    if member in row} - held
+            if libraries & set(row["tags"]) and "threads" not in held:
+                axes |= {"threads", "isa"}
+            with self.subTest(case=row["id"]):
+                if row["guarantee"]["level"] == "not_guaranteed":
+                    self.assertIn("text", remedy, "it may vary: say what to do in 'remedy'")
+                elif f"{row['backend']}/{row['family']}" not in own:
+                    self.assertLessEqual(axes, set(along), "say in 'remedy_along' what to do along these axes")
+                for one in (remedy, *along.values()):
+                    self.assertTrue(not one or one.get("source"), "a remedy has a source")
+                if remedy or along:
+                    self.assertTrue(row["used_by"], "say who uses it in 'used_by'")
 
     def test_variables_of_a_process(self):
         rows = {row["id"]: row.get("environment") for row in self.rows()}
