@@ -9,6 +9,7 @@
 
 #include "reports/checks/parts.h"
 #include "reports/model.h"
+#include "reports/render/advice.h"
 #include "reports/render/render.h"
 #include "reports/render/reproduce.h"
 #include "reports/render/sheet.h"
@@ -77,10 +78,24 @@ static char *line_of(const struct dp_sheet *sheet, const json_t *result)
     return owned;
 }
 
+static void add_advice(const json_t *result, struct dp_text *detail)
+{
+    json_t *one = json_pack("[O]", result), *all = dp_advice_collect(one);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *advice = json_array_get(all, i);
+        char *text = dp_advice_text(advice), *users = dp_advice_users(advice, false);
+        dp_checks_line(detail, "what to do: ", text);
+        dp_checks_line(detail, "used by: ", i == 0 ? users : "");
+        free(text);
+        free(users);
+    }
+    json_decref(all);
+    json_decref(one);
+}
+
 static void add_detail(const struct dp_sheet *sheet, const json_t *result, struct dp_text *detail)
 {
     const json_t *guarantee = json_object_get(result, "guarantee");
-    const json_t *remedy = json_object_get(result, "remedy");
     const json_t *entry = json_object_get(sheet->measured, dp_json_string(result, "case", ""));
     if (dp_result_is(result, "varies") || dp_result_is(result, "repeats")) {
         char *note = dp_evidence_note(sheet, result);
@@ -91,7 +106,7 @@ static void add_detail(const struct dp_sheet *sheet, const json_t *result, struc
         dp_printf("%s, %s", dp_json_string(guarantee, "level", ""), dp_json_string(guarantee, "source", ""));
     dp_checks_line(detail, "guarantee: ", dp_json_string(guarantee, "source", "")[0] ? promise : "");
     free(promise);
-    dp_checks_line(detail, "what to do: ", dp_json_string(remedy, "text", ""));
+    add_advice(result, detail);
     dp_checks_line(detail, "log: ", dp_json_string(json_object_get(entry, "error"), "log", ""));
 }
 

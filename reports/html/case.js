@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One case of a report, built when it is opened: guarantee, remedy, distinct outputs, where they differ, what
+ * One case of a report, built when it is opened: guarantee, remedies, distinct outputs, where they differ, what
  * each axis showed, the command that measures it again. The data lies in the page as JSON (reports/html/data.c
  * says which member is what) and is read when the first case is opened.
  */
@@ -66,15 +66,24 @@ const guarantee = ([level, status, source]) =>
     status ? make("p", {}, STATUS[status] ?? status) : null,
     make("cite", {}, source));
 
-const remedy = (advice) =>
-  part("What to do",
-    make("p", {}, advice.text),
-    list([
-      ["setting", advice.setting && make("code", {}, advice.setting)],
-      ["API", advice.api && make("code", {}, advice.api)],
-      ["since", advice.since],
-    ]),
-    advice.source ? make("cite", {}, advice.source) : null);
+/* One remedy may serve along several axes; then it stands once. */
+const remedies = (rows) => {
+  const byRemedy = new Map();
+  for (const [kind, advice] of rows) {
+    byRemedy.set(advice, [...byRemedy.get(advice) ?? [], ["varies", "wrong", "may vary"].includes(kind) ? kind : `sensitive to ${kind}`]);
+  }
+  return part("What to do", ...[...byRemedy].map(([advice, kinds]) =>
+    make("div", { class: "remedy" },
+      make("p", {}, `${kinds.join(", ")}: ${advice.text}`),
+      list([
+        ["setting", advice.setting && make("code", {}, advice.setting)],
+        ["API", advice.api && make("code", {}, advice.api)],
+        ["since", advice.since],
+      ]),
+      advice.source ? make("cite", {}, advice.source) : null)));
+};
+
+const users = (names) => part("Used by", make("p", {}, names.join(", ")));
 
 const tableOf = (heads, lines) =>
   make("table", {},
@@ -242,7 +251,8 @@ class Cases {
     const { shared, cases, before, after } = this.data;
     const entry = { ...cases[place] };
     entry.guarantee = shared[entry.guarantee];
-    entry.remedy = shared[entry.remedy];
+    entry.remedies = entry.remedies?.map(([kind, which]) => [kind, shared[which]]);
+    entry.used_by = shared[entry.used_by];
     entry.command = `${before}${entry.word ?? id}${after}`;
     entry.axes = Object.fromEntries(Object.entries(entry.axes ?? {}).map(([name, which]) => [name, shared[which]]));
     return entry;
@@ -257,7 +267,8 @@ class Cases {
         entry.note ? make("br", {}) : null, entry.note),
       make("div", { class: "parts" },
         guarantee(entry.guarantee),
-        entry.remedy ? remedy(entry.remedy) : null,
+        entry.remedies ? remedies(entry.remedies) : null,
+        entry.used_by ? users(entry.used_by) : null,
         entry.classes ? classes(entry) : null,
         entry.mismatch ? mismatch(entry) : null,
         facts(entry)),

@@ -5,7 +5,8 @@
  * `cases` has an object for each result, in order; what does not apply is absent:
  *
  * - guarantee: shared: [level, status or null, source]
- * - remedy: shared: the report's
+ * - remedies: [[what for, shared: the report's]...]: those that apply
+ * - used_by: shared: names
  * - note: the evidence in a sentence
  * - classes: [[digest, runs, first run]...]
  * - axes: {axis: shared: {state, ... of the tally} or {state, settings [[setting, letters]...], dropped}}
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "reports/html/html.h"
+#include "reports/render/advice.h"
 #include "reports/render/reproduce.h"
 #include "reports/render/words.h"
 #include "suite/base/host.h"
@@ -273,6 +275,26 @@ static void add_part(json_t *shown, const char *name, json_t *part)
     }
 }
 
+/* Of what may vary and was not seen to, too: who looks at the case asks for it. */
+static json_t *remedies_of(const json_t *result, struct shared *shared)
+{
+    const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
+    json_t *remedy = json_object_get(result, "remedy"), *applying = dp_advice_of(result);
+    if (remedy && json_array_size(applying) == 0 && strcmp(status, "allows") == 0) {
+        json_array_append_new(applying, json_pack("[sO]", "may vary", remedy));
+    }
+    json_t *rows = json_array_size(applying) > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < json_array_size(applying); i++) {
+        const json_t *pair = json_array_get(applying, i);
+        json_t *row = json_array();
+        json_array_append_new(row, dp_html_clean(json_array_get(pair, 0)));
+        json_array_append_new(row, share(shared, dp_html_clean(json_array_get(pair, 1))));
+        json_array_append_new(rows, row);
+    }
+    json_decref(applying);
+    return rows;
+}
+
 /* The id as a word of a shell, where it is another one than the id itself. */
 static json_t *word_of(const char *id)
 {
@@ -289,13 +311,14 @@ static json_t *case_of(const struct dp_html_cases *page, const json_t *result, s
         "mismatch", "worst", "first_call_differs", "error_over_bound", "retests", "threads", "time", "error"};
     const char *id = dp_json_string(result, "case", "");
     const json_t *entry = json_object_get(page->sheet.measured, id);
-    const json_t *remedy = json_object_get(result, "remedy"),
-                 *environment = json_object_get(result, "environment");
+    const json_t *environment = json_object_get(result, "environment");
+    const json_t *used_by = json_object_get(result, "used_by");
     const bool skipped = strcmp(dp_json_string(result, "observed", ""), "skipped") == 0;
     char *note = skipped ? dp_strdup("") : dp_evidence_note(&page->sheet, result);
     json_t *shown = json_object();
     json_object_set_new(shown, "guarantee", share(shared, guarantee_of(result)));
-    add_part(shown, "remedy", remedy ? share(shared, dp_html_clean(remedy)) : NULL);
+    add_part(shown, "remedies", remedies_of(result, shared));
+    add_part(shown, "used_by", used_by ? share(shared, dp_html_clean(used_by)) : NULL);
     add_part(shown, "note", note[0] ? shown_string(note) : NULL);
     add_part(shown, "classes", classes_of(entry));
     add_part(shown, "axes", skipped ? NULL : axes_of(page, result, entry, shared));

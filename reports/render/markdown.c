@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Format markdown of a report, for a pull request, an issue or a step's summary: the verdict in words, a
- * table of families, then what was found. What comes from documents is escaped, so that it stays text.
+ * table of families, what was found, what to do. What comes from documents is escaped, so that it stays text.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "reports/checks/checks.h"
+#include "reports/render/advice.h"
 #include "reports/render/formats.h"
 #include "reports/render/words.h"
 
@@ -160,6 +161,48 @@ static void put_section(struct dp_text *out, const struct dp_checks *checks, siz
     dp_text_free(&table);
 }
 
+/* --- what to do --- */
+
+static void put_advice(struct dp_text *out, const json_t *advice)
+{
+    char *kinds = dp_advice_kinds(advice), *where = dp_advice_where(advice, false);
+    char *text = dp_advice_text(advice), *users = dp_advice_users(advice, false);
+    dp_text_put(out, "| ");
+    dp_words_markdown(out, where);
+    dp_text_put(out, "<br>");
+    dp_words_markdown(out, kinds);
+    dp_text_put(out, " | ");
+    dp_words_markdown(out, text);
+    if (users[0]) {
+        dp_text_put(out, "<br>used by ");
+        dp_words_markdown(out, users);
+    }
+    dp_text_put(out, " |\n");
+    free(kinds);
+    free(where);
+    free(text);
+    free(users);
+}
+
+static void put_all_advice(struct dp_text *out, const json_t *report)
+{
+    json_t *all = dp_advice_collect(json_object_get(json_object_get(report, "body"), "results"));
+    const size_t count = json_array_size(all);
+    if (count > 0) {
+        dp_text_printf(out,
+                       "\n<details><summary>What to do: %zu</summary>\n\n| cases | what to do |\n|---|---|\n",
+                       count);
+        for (size_t i = 0; i < count && i < MOST; i++) {
+            put_advice(out, json_array_get(all, i));
+        }
+        if (count > MOST) {
+            dp_text_printf(out, "\n%zu more rows are left out.\n", count - MOST);
+        }
+        dp_text_put(out, "\n</details>\n");
+    }
+    json_decref(all);
+}
+
 static void put_facts(struct dp_text *out, json_t *facts)
 {
     const char *name;
@@ -189,6 +232,7 @@ void dp_render_markdown(const json_t *document, const struct dp_render_options *
             put_section(out, &checks, i);
         }
     }
+    put_all_advice(out, document);
     put_facts(out, checks.facts);
     dp_checks_free(&checks);
 }

@@ -33,6 +33,8 @@ void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *s
 /* The table: a row for each (family, observed, guarantee), a row for each finding; --verbose: for each case.
  */
 void dp_sheet_table(const struct dp_sheet *sheet);
+/* What to do about what varies, is wrong or sensitive: each remedy once. */
+void dp_sheet_advice(const struct dp_sheet *sheet);
 
 /* What stands behind a result in figures: strength, magnitude; short lines separated by '\n'. Owned. */
 char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table by family, in two columns: what was observed, and what the guarantee says to that. Where a family
- * agrees it is one row with counts; what a reader must act on is a row of its own with its evidence, and
- * under neighbours that share it the remedy.
+ * agrees it is one row with counts; what a reader must act on is a row of its own with its evidence. Under
+ * the table each remedy stands once, with the cases and the framework operators that it is for.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/render/advice.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
 #include "suite/base/host.h"
@@ -15,6 +16,8 @@
 #define OBSERVED_WIDTH 12
 #define STATUS_WIDTH 12
 #define NAME_MOST 44
+#define ADVICE 2 /* columns before what advice is for, and before the remedy */
+#define REMEDY 6
 
 static const char *const observed_words[] = {"repeats", "varies", "wrong", "error", "untested", "skipped"};
 static const char *const observed_many[] = {"repeat", "vary", "wrong", "errors", "untested", "skipped"};
@@ -258,12 +261,6 @@ static void put_groups(const struct dp_sheet *sheet, const struct family *family
     }
 }
 
-static void put_remedy(const struct dp_sheet *sheet, const char *text)
-{
-    dp_text_put(sheet->out, "    what to do: ");
-    dp_words_wrap(sheet->out, text, 16, 16, sheet->columns);
-}
-
 /* "with NVIDIA_TF32_OVERRIDE=0": what the case sets for its process. */
 static void put_environment(const struct dp_sheet *sheet, const json_t *result)
 {
@@ -289,18 +286,11 @@ static void put_note(const struct dp_sheet *sheet, const json_t *result)
 
 static void put_cases(const struct dp_sheet *sheet, const struct family *family, size_t width)
 {
-    const char *pending = NULL;
     for (size_t i = family->first; i < family->end; i++) {
         const json_t *result = result_at(sheet, i);
         if (!is_finding(result) && !sheet->verbose) {
             continue;
         }
-        const char *remedy =
-            is_finding(result) ? dp_json_string(json_object_get(result, "remedy"), "text", NULL) : NULL;
-        if (pending && (!remedy || strcmp(remedy, pending) != 0)) {
-            put_remedy(sheet, pending);
-        }
-        pending = remedy;
         char *name = dp_printf("  %s", short_name(result));
         char *evidence = dp_evidence(sheet, result);
         put_name(sheet, name, width);
@@ -309,9 +299,6 @@ static void put_cases(const struct dp_sheet *sheet, const struct family *family,
         put_note(sheet, result);
         free(name);
         free(evidence);
-    }
-    if (pending) {
-        put_remedy(sheet, pending);
     }
 }
 
@@ -351,4 +338,53 @@ void dp_sheet_table(const struct dp_sheet *sheet)
         put_cases(sheet, &family, width);
     }
     dp_text_put(sheet->out, headed ? "\n" : "");
+}
+
+static void put_indented(const struct dp_sheet *sheet, size_t indent, char *line_owned)
+{
+    dp_words_blanks(sheet->out, indent);
+    dp_words_wrap(sheet->out, line_owned, indent, indent + (indent == ADVICE ? 8 : 0), sheet->columns);
+    free(line_owned);
+}
+
+/* --verbose: every member of the remedy. */
+static void put_whole_remedy(const struct dp_sheet *sheet, const json_t *remedy)
+{
+    static const char *const members[][2] = {{"text", ""},
+                                             {"setting", "setting: "},
+                                             {"api", "API: "},
+                                             {"since", "since: "},
+                                             {"source", "source: "}};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        const char *value = dp_json_string(remedy, members[i][0], "");
+        if (value[0]) {
+            put_indented(sheet, REMEDY, dp_printf("%s%s", members[i][1], value));
+        }
+    }
+}
+
+static void put_advice(const struct dp_sheet *sheet, const json_t *advice)
+{
+    char *kinds = dp_advice_kinds(advice), *where = dp_advice_where(advice, sheet->verbose);
+    char *users = dp_advice_users(advice, sheet->verbose);
+    put_indented(sheet, ADVICE, dp_printf("%s: %s%s%s", kinds, where, users[0] ? "; used by " : "", users));
+    if (sheet->verbose) {
+        put_whole_remedy(sheet, json_object_get(advice, "remedy"));
+    } else {
+        put_indented(sheet, REMEDY, dp_advice_text(advice));
+    }
+    free(kinds);
+    free(where);
+    free(users);
+}
+
+void dp_sheet_advice(const struct dp_sheet *sheet)
+{
+    json_t *all = dp_advice_collect(json_object_get(sheet->body, "results"));
+    dp_text_put(sheet->out, json_array_size(all) > 0 ? "what to do\n" : "");
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        put_advice(sheet, json_array_get(all, i));
+    }
+    dp_text_put(sheet->out, json_array_size(all) > 0 ? "\n" : "");
+    json_decref(all);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Format text: what was measured, the table, what was left out, the controls, the digest, and in the last
- * line the verdict in words. Plain text at 100 columns; colour only repeats words.
+ * Format text: what was measured, the table, what to do, what was left out, the controls, the digest, and in
+ * the last line the verdict in words. Plain text at 100 columns; colour only repeats words.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -493,6 +493,7 @@ void dp_render_text(const json_t *report, const struct dp_render_options *option
     dp_sheet_before(&sheet);
     dp_text_put(out, "\n");
     dp_sheet_table(&sheet);
+    dp_sheet_advice(&sheet);
     dp_sheet_after(&sheet);
     dp_text_put(out, "report ");
     dp_words_put(out, dp_json_string(report, "digest", ""));

@@ -68,12 +68,17 @@ def full_report(corpus):
     first, entry = body["results"][0], measured["cases"][0]
     entry = next(entry for entry in measured["cases"] if entry["case"] == first["case"])
     first["remedy"] = {"text": "do", "setting": "SET", "api": "call()", "source": "manual", "since": "1.2"}
+    first["used_by"] = ["aten::add"]
     first["environment"] = {"SET": "1", "OTHER": None}
     first["declared"] = "deterministic"
     first["difference"] = "selection"
     first["guarantee"]["source"] = "the manual, section 3"
     repeats = next(result for result in body["results"] if result["observed"] == "repeats")
     repeats["chosen"] = "algorithm 3"
+    repeats["sensitive_to"] = ["threads", "batch"]
+    repeats["remedy"] = {"text": "do without"}
+    repeats["remedy_along"] = {"threads": {"text": "fix them", "setting": "THREADS", "source": "manual, section 2"}}
+    repeats["used_by"] = ["aten::mm", "numpy.dot"]
     entry["threads"], entry["time"] = 4, {"first_ns": 1_500_000, "min_ns": 900, "mean_ns": 1_000}
     entry["mismatch"].update(first_index=261, shape=[4, 16, 16], ulp_histogram=[0, 300, 0, 600])
     entry["kernels"] = [{"axis": axis, "setting": "", "launched": [{"name": name, "launches": 2}]}

@@ -53,7 +53,11 @@ def poisoned(report):
     for row in report["body"]["results"]:
         row["guarantee"]["source"] = next(texts)
         if "remedy" in row:
-            row["remedy"]["text"] = next(texts)
+            row["remedy"].update(text=next(texts), source=next(texts), setting=next(texts))
+        for remedy in row.get("remedy_along", {}).values():
+            remedy.update(text=next(texts), source=next(texts), setting=next(texts))
+        if row["observed"] in ("repeats", "varies", "wrong"):
+            row["used_by"] = [next(texts), next(texts)]
         if row["observed"] == "skipped":
             row["text"] = next(texts)
         if row["observed"] in ("wrong", "untested"):

@@ -218,6 +218,27 @@ class Page(Pages):
         words = shlex.split(shown["before"] + shown["cases"][0]["word"] + shown["after"])
         self.assertEqual(words[words.index("run") + 1], id)
 
+    def test_what_to_do(self):
+        """The remedies that apply to a case: of its verdict, or along the axes that it is sensitive to."""
+        document = pages.full_report(CORPUS)
+        results = document["body"]["results"]
+        sensitive = next(place for place, result in enumerate(results) if "remedy_along" in result)
+        quiet = next(place for place, result in enumerate(results) if result["observed"] == "repeats" and
+                     result["guarantee"]["status"] != "allows" and not result["sensitive_to"])
+        unseen = next(place for place, result in enumerate(results) if result["observed"] == "repeats" and
+                      result["guarantee"]["status"] == "allows" and not result["sensitive_to"])
+        results[quiet]["remedy"] = results[unseen]["remedy"] = {"text": "do it"}
+        text = render("report", document, self.folder)
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+        def applying(place):
+            return [[kind, data["shared"][which]] for kind, which in data["cases"][place].get("remedies", [])]
+        self.assertEqual(applying(0), [["varies", results[0]["remedy"]]])
+        self.assertEqual(applying(sensitive), [["threads", results[sensitive]["remedy_along"]["threads"]],
+                                               ["batch", results[sensitive]["remedy"]]])
+        self.assertEqual(applying(quiet), [])
+        self.assertEqual(applying(unseen), [["may vary", {"text": "do it"}]])
+        self.assertEqual(data["shared"][data["cases"][sensitive]["used_by"]], ["aten::mm", "numpy.dot"])
+
     def test_commands(self):
         report, page = CORPUS / "good-findings.json", self.folder / "page.html"
         for arguments, code, words in ((("show", report), 0, "2 guarantees broken"),
@@ -309,12 +330,21 @@ class InChromium(Pages):
         text = self.value("document.querySelector('tr.detail').innerText")
         for words in ("the manual, section 3", "call()", "another algorithm was chosen", "kernel_b", "900 of 1024 (88 %)",
                       "detprobe run cpu/atomics/append-counter --level quick --seed 1", "threads*repeat", "did not run",
-                      "[1, 0, 5] of 4 × 16 × 16", "2 to 3", "8 to 15"):
+                      "[1, 0, 5] of 4 × 16 × 16", "2 to 3", "8 to 15", "varies: do", "aten::add"):
             self.assertIn(words, text)
         self.assertNotIn("1 to 1", text)
         self.assertEqual(self.value("document.querySelectorAll('tr.detail').length"), 1)
         self.no_harm()
         self.assertEqual(self.value("document.activeElement.getAttribute('aria-expanded')"), "true")
+
+    def test_what_to_do_along_axes(self):
+        sensitive = next(result for result in DOCUMENTS["report"]["body"]["results"] if "remedy_along" in result)
+        self.open("report", DOCUMENTS["report"], f"#case={sensitive['case']}")
+        text = self.value("document.querySelector('tr.detail').innerText")
+        for words in ("sensitive to threads: fix them", "THREADS", "manual, section 2", "sensitive to batch: do without",
+                      "aten::mm, numpy.dot"):
+            self.assertIn(words, text)
+        self.no_harm()
 
     def test_keyboard(self):
         self.open("report", DOCUMENTS["report"])

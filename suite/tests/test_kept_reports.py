@@ -39,6 +39,12 @@ def pieces(lines):
     yield piece
 
 
+def begins(lines, piece):
+    """Whether the lines begin with the piece, of which a line may end in dots."""
+    return len(lines) >= len(piece) and all(
+        line.startswith(shown[:-3]) if shown.endswith(" ...") else line == shown for line, shown in zip(lines, piece))
+
+
 class KeptReports(unittest.TestCase):
     def test_valid(self):
         paths = sorted(MEASURED.glob("*.json"))
@@ -56,12 +62,29 @@ class KeptReports(unittest.TestCase):
         """What varies or is sensitive on this CPU has a remedy with a source, and says who uses it."""
         known = {case["id"]: case for case in json.loads(detprobe("list", "--json").stdout)}
         report = json.loads((MEASURED / "cpu-debian12-quick.json").read_text())
-        moving = [row["case"] for row in report["body"]["results"] if row["observed"] == "varies" or row.get("sensitive_to")]
-        self.assertGreater(len(moving), 100)
-        for case in moving:
-            with self.subTest(case=case):
-                self.assertTrue(known[case]["remedy"]["text"] and known[case]["remedy"]["source"])
-                self.assertTrue(known[case]["used_by"])
+        moved = 0
+        for row in report["body"]["results"]:
+            remedy, along = (known[row["case"]].get(name, {}) for name in ("remedy", "remedy_along"))
+            kinds = row.get("sensitive_to", []) + [row["observed"]] * (row["observed"] == "varies")
+            for kind in kinds:
+                moved += 1
+                with self.subTest(case=row["case"], kind=kind):
+                    one = remedy if kind == "varies" else along.get(kind, {})
+                    self.assertTrue(one.get("text") and one.get("source"))
+                    self.assertTrue(known[row["case"]]["used_by"])
+        self.assertGreater(moved, 150)
+
+    def test_quick_start(self):
+        """The table of the first section is that of the kept report; dots stand for lines, or for the rest of one."""
+        block = re.search(r"^```\n(measured  .*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        done = detprobe("show", "cpu-debian12-quick.json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        printed, at = done.stdout.splitlines(), 0
+        for piece in pieces(block.group(1).splitlines()):
+            found = [start for start in range(at, len(printed)) if begins(printed[start:], piece)]
+            self.assertTrue(found, "'detprobe show' does not print\n" + "\n".join(piece))
+            at = found[0] + len(piece)
+        self.assertEqual(at, len(printed))
 
     def test_readme(self):
         shown = list(blocks(README.read_text(encoding="utf-8")))

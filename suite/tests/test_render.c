@@ -113,6 +113,112 @@ static void test_hostile_report_as_read(void **state)
     json_decref(report);
 }
 
+/* How often the words stand in the text, whatever their lines. */
+static size_t count_of(const struct dp_text *out, const char *words)
+{
+    size_t count = 0;
+    for (const char *at = out->data; (at = strstr(at, words)); at++) {
+        count++;
+    }
+    return count;
+}
+
+/* A remedy stands where it applies: a case that varies, is wrong, or is sensitive along that axis. */
+static void test_what_to_do(void **state)
+{
+    static const struct {
+        const char *row;
+        bool shown;
+    } rows[] = {
+        {"{'observed':'varies','remedy':{'text':'DO'}}", true},
+        {"{'observed':'wrong','remedy':{'text':'DO'}}", true},
+        {"{'observed':'repeats','sensitive_to':[],'remedy':{'text':'DO'}}", false},
+        {"{'observed':'repeats','sensitive_to':[],'remedy':{'text':'x'},'remedy_along':{'batch':{'text':'DO'}"
+         "}}",
+         false},
+        {"{'observed':'repeats','sensitive_to':['batch'],'remedy':{'text':'DO'}}", true},
+        {"{'observed':'repeats','sensitive_to':['batch'],'remedy':{'text':'x'},'remedy_along':{'batch':{'"
+         "text':"
+         "'DO'}}}",
+         true},
+        {"{'observed':'repeats','sensitive_to':['batch'],'remedy':{'text':'DO'},'remedy_along':{'batch':{'"
+         "text':"
+         "'x'}}}",
+         false},
+        {"{'observed':'repeats','sensitive_to':['batch'],'remedy':{'text':'x'},'remedy_along':{'isa':{'text':"
+         "'DO'}}}",
+         false},
+        {"{'observed':'repeats','sensitive_to':['batch']}", false},
+        {"{'observed':'skipped','remedy':{'text':'DO'}}", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *text = dp_printf("{'body':{'results':[%s]}}", rows[i].row);
+        for (char *c = text; *c; c++) {
+            *c = *c == '\'' ? '"' : *c;
+        }
+        json_t *report = json_loads(text, 0, NULL);
+        json_object_set_new(json_array_get(json_object_get(json_object_get(report, "body"), "results"), 0),
+                            "case", json_string("cpu/gemm/one"));
+        static const char *const formats[] = {"text", "markdown"};
+        for (size_t k = 0; k < 2; k++) {
+            const struct dp_render_options plain = {0};
+            struct dp_text out = render(report, formats[k], &plain);
+            assert_int_equal(count_of(&out, "DO") > 0, rows[i].shown);
+            dp_text_free(&out);
+        }
+        json_decref(report);
+        free(text);
+    }
+}
+
+/* However many are sensitive, what to do stands once, and who uses it is named in a line. */
+static void test_many_sensitive(void **state)
+{
+    static const char *const axes[] = {"threads", "batch", "isa"};
+    json_t *results = json_array();
+    for (int i = 0; i < 300; i++) {
+        json_t *result =
+            json_pack("{ss ss ss ss s[] s{}}", "backend", "cpu", "family", i < 200 ? "gemm" : "blas",
+                      "observed", "repeats", "guarantee", "", "sensitive_to", "remedy_along");
+        char *id = dp_printf("cpu/%s/case-%d", i < 200 ? "gemm" : "blas", i),
+             *user = dp_printf("user%d", i % 5);
+        json_object_set_new(result, "case", json_string(id));
+        json_object_set_new(result, "used_by", json_pack("[s]", user));
+        for (int k = 0; k <= i % 3; k++) {
+            json_array_append_new(json_object_get(result, "sensitive_to"), json_string(axes[k]));
+            json_object_set_new(json_object_get(result, "remedy_along"), axes[k],
+                                json_pack("{ss ss}", "text", k < 2 ? "pin the count" : "cap it", "source",
+                                          "A manual, section 1: as it says"));
+        }
+        json_array_append_new(results, result);
+        free(id);
+        free(user);
+    }
+    json_t *report = json_pack("{s{so}}", "body", "results", results);
+    const struct dp_render_options plain = {0}, verbose = {.verbose = true};
+    struct dp_text out = render(report, "text", &plain);
+    assert_int_equal(count_of(&out, "pin the count [A manual, section 1]\n"), 1);
+    assert_int_equal(count_of(&out, "cap it [A manual, section 1]\n"), 1);
+    assert_int_equal(
+        count_of(&out, "  sensitive to threads 300, batch 200: cpu/gemm 200, cpu/blas 100; used by user0, "
+                       "user1, user2 and 2\n"),
+        1);
+    assert_int_equal(count_of(&out, "case-"), 0);
+    dp_text_free(&out);
+    const struct dp_render_options narrow = {.columns = 60, .verbose = true};
+    out = render(report, "text", &narrow);
+    char *rest = strstr(out.data, "what to do\n");
+    for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+        assert_true(dp_words_width(line) <= 60);
+    }
+    dp_text_free(&out);
+    out = render(report, "text", &verbose);
+    assert_int_equal(count_of(&out, "cpu/gemm/case-"), 200 + 66); /* 66 of them along isa, too */
+    assert_int_equal(count_of(&out, "source: A manual, section 1: as it says\n"), 2);
+    dp_text_free(&out);
+    json_decref(report);
+}
+
 static char *without_colour(const char *text)
 {
     char *copy = dp_strdup(text), *to = copy;
@@ -283,6 +389,8 @@ int main(void)
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_harmless),
         cmocka_unit_test(test_hostile_report_as_read),
+        cmocka_unit_test(test_what_to_do),
+        cmocka_unit_test(test_many_sensitive),
         cmocka_unit_test(test_colour_only_repeats_words),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_json),
