@@ -82,7 +82,7 @@ static void measure_integers(void)
 static void *open_on(const char *name, char *ret_other)
 {
     const char *const names[] = {name, NULL};
-    void *const candidate = kit_open_role("lapack", names, "sgetrf_");
+    void *const candidate = cblas_open_role("lapack", names, "sgetrf_");
     if (!candidate || cblas_is_behind(candidate)) {
         return candidate;
     }
@@ -97,7 +97,8 @@ static int lapack_open(void)
         return KIT_SKIPPED;
     }
     kit_path_of(*(void **)&cblas.sgemm, blas, sizeof(blas));
-    const char *const names[] = {"liblapack.so.3", "libopenblas.so.0", "libmkl_rt.so.2", blas};
+    const char *const names[] = {"liblapack.so.3", "libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2",
+                                 blas};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !library; i++) {
         library = open_on(names[i], other);
     }

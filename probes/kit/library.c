@@ -116,9 +116,24 @@ static const char *role_variable(const char *role)
     return getenv(name);
 }
 
+/* One of the names, which bars part. */
+static bool exports(void *handle, const char *symbols)
+{
+    char symbol[96];
+    for (const char *at = symbols; *at; at += strspn(at, "|")) {
+        const size_t length = strcspn(at, "|");
+        snprintf(symbol, sizeof(symbol), "%.*s", (int)length, at);
+        if (dlsym(handle, symbol)) {
+            return true;
+        }
+        at += length;
+    }
+    return false;
+}
+
 /* Opens one file and checks that it is what the role needs; *ret_why is dlerror's text or the missing symbol.
  */
-static void *open_one(const char *name, const char *probe_symbol, char *ret_why, size_t size)
+static void *open_one(const char *name, const char *probe_symbols, char *ret_why, size_t size)
 {
     void *const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -129,20 +144,21 @@ static void *open_one(const char *name, const char *probe_symbol, char *ret_why,
     const char *const slash = strrchr(name, '/');
     snprintf(after, sizeof(after), "%.80s open", slash ? slash + 1 : name);
     kit_float_watch(after); /* its constructors ran, also if it is not the one */
-    if (!dlsym(handle, probe_symbol)) {
-        snprintf(ret_why, size, "%s does not export %s", name, probe_symbol);
+    if (!exports(handle, probe_symbols)) {
+        snprintf(ret_why, size, "%s does not export %.*s", name, (int)strcspn(probe_symbols, "|"),
+                 probe_symbols);
         dlclose(handle);
         return NULL;
     }
     return handle;
 }
 
-void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol)
+void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbols)
 {
     char why[400] = "no name is known for it";
     const char *const named = role_variable(role);
     if (named && *named) {
-        void *const handle = open_one(named, probe_symbol, why, sizeof(why));
+        void *const handle = open_one(named, probe_symbols, why, sizeof(why));
         if (!handle) {
             kit_skip("library_missing", "cannot open library '%s' for role %s: %s", named, role, why);
         }
@@ -155,7 +171,7 @@ void *kit_open_role(const char *role, const char *const *sonames, const char *pr
     }
     for (int i = 0; sonames[i]; i++) {
         char other[400];
-        void *const handle = open_one(sonames[i], probe_symbol, i == 0 ? why : other, sizeof(why));
+        void *const handle = open_one(sonames[i], probe_symbols, i == 0 ? why : other, sizeof(why));
         if (handle) {
             return handle;
         }

@@ -213,9 +213,10 @@ struct kit_program {
 int kit_main(const struct kit_program *program);
 
 /* Opens the library of a role: $DETPROBE_LIB_<ROLE>, else (not under $DETPROBE_STACK) the first of `sonames`
- * (NULL-terminated) that loads and exports `probe_symbol`. NULL with kit_skip("library_missing", ...) kept.
- * Also watches the floating-point control register: a library that changes MXCSR is named in hello. */
-void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbol);
+ * (NULL-terminated) that loads and exports one of `probe_symbols` ("name|other"). NULL with
+ * kit_skip("library_missing", ...) kept. Also watches the floating-point control register: a library that
+ * changes MXCSR is named in hello. */
+void *kit_open_role(const char *role, const char *const *sonames, const char *probe_symbols);
 /* Path of the file that defines `address`, into ret. */
 void kit_path_of(const void *address, char *ret, size_t size);
 /* The OpenMP runtime that defines `address`; for a library that brings its own. */

@@ -32,12 +32,12 @@ const struct dp_stack_role dp_stack_roles[] = {
     {.role = "cudnn", .names = {"libcudnn.so.9", "libcudnn.so.8"}},
     {.role = "cupti", .names = {"libcupti.so.13", "libcupti.so.12"}, .instrument = true},
     {.role = "cblas",
-     .names = {"libcblas.so.3", "libblas.so.3", "libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
-               "*openblas*.so*"},
-     .symbol = "cblas_sgemm"},
+     .names = {"libcblas.so.3", "libblas.so.3", "libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2",
+               "libblis.so.4", "*openblas*.so*"},
+     .symbols = {"cblas_sgemm", "scipy_cblas_sgemm64_", "scipy_cblas_sgemm", "cblas_sgemm64_"}},
     {.role = "lapack",
-     .names = {"liblapack.so.3", "libopenblas.so.0", "libmkl_rt.so.2", "*openblas*.so*"},
-     .symbol = "sgetrf_"},
+     .names = {"liblapack.so.3", "libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2", "*openblas*.so*"},
+     .symbols = {"sgetrf_", "scipy_sgetrf_64_", "scipy_sgetrf_", "sgetrf_64_"}},
     {.role = "onednn", .names = {"libdnnl.so.3", "libdnnl.so.2"}, .linked = true},
     {.role = "openmp",
      .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"},
@@ -76,17 +76,29 @@ static char *escape(const char *path)
 }
 
 /* A symbol's name stands between two NULs in the table of strings. */
-bool dp_stack_holds_symbol(const char *path, const char *symbol)
+static bool holds_symbol(const char *bytes, size_t size, const char *const *symbols)
 {
     char needle[64];
+    bool found = false;
+    for (; *symbols && !found; symbols++) {
+        const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', *symbols) + 1;
+        found = memmem(bytes, size, needle, length) != NULL;
+    }
+    return found;
+}
+
+bool dp_stack_fits_role(const char *path, const struct dp_stack_role *role)
+{
     struct stat status;
-    const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', symbol) + 1;
+    if (!role->symbols[0]) {
+        return true;
+    }
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {
-            found = memmem(bytes, (size_t)status.st_size, needle, length) != NULL;
+            found = holds_symbol(bytes, (size_t)status.st_size, role->symbols);
             munmap(bytes, (size_t)status.st_size);
         }
     }
@@ -116,7 +128,7 @@ static char *find_file(const char *root, const char *place, const char *name,
                 continue;
             }
             *first = *first ? *first : dp_strdup(path);
-            if (!role->symbol || dp_stack_holds_symbol(path, role->symbol)) {
+            if (dp_stack_fits_role(path, role)) {
                 found = dp_strdup(path);
             }
         }

@@ -8,20 +8,22 @@
 #include "suite/run/stack.h"
 
 #define DP_STACK_NAMES 8
+#define DP_STACK_SYMBOLS 5
 
 /* A role and the names of its files, the best first: SONAMEs or globs. */
 struct dp_stack_role {
     const char *role;
     const char *names[DP_STACK_NAMES]; /* ended by NULL */
-    const char *symbol;                /* a file that defines it is taken first; NULL: any file */
-    bool system;                       /* part of the driver: the system's where the stack has none */
-    bool linked;                       /* programs take the name that they were linked to, and no other */
-    bool instrument;                   /* looks on and is not measured: the user's variable stands */
+    /* A file that has one of them is taken first; ended by NULL, none: any file. */
+    const char *symbols[DP_STACK_SYMBOLS];
+    bool system;     /* part of the driver: the system's where the stack has none */
+    bool linked;     /* programs take the name that they were linked to, and no other */
+    bool instrument; /* looks on and is not measured: the user's variable stands */
 };
 extern const struct dp_stack_role dp_stack_roles[]; /* ended by a row without role */
 
-/* Does the file define or use the symbol? */
-bool dp_stack_holds_symbol(const char *path, const char *symbol);
+/* Does the file define or use a symbol of the role, if that has any? */
+bool dp_stack_fits_role(const char *path, const struct dp_stack_role *role);
 /* Code 65 for a path that LD_LIBRARY_PATH or a report cannot hold. */
 int dp_stack_check_path(const char *path, struct dp_err *err);
 /* "pid:N" from `digits` on. */

@@ -81,7 +81,7 @@ static const char *find_mapped(const json_t *mapped, const struct dp_stack_role 
         {
             if (has_name(path, role->names[n])) {
                 first = first ? first : path;
-                if (!role->symbol || !json_is_true(whole) || dp_stack_holds_symbol(path, role->symbol)) {
+                if (!json_is_true(whole) || dp_stack_fits_role(path, role)) {
                     return path;
                 }
             }

@@ -159,6 +159,23 @@ class Resolving(Case):
             "cblas": f"{stack}/lib/libopenblas.so.0", "cudnn": f"{stack}/./libcudnn.so.8",
             "lapack": f"{stack}/lib/libopenblas.so.0"})
 
+    def test_library_with_the_symbol_goes_first(self):
+        """Whatever stands around its name in a wheel; only the Fortran half of a BLAS is in the others."""
+        for symbol in ("scipy_cblas_sgemm64_", "scipy_cblas_sgemm", "cblas_sgemm64_"):
+            stack = self.make("lib/libblas.so.3", "lib/libmkl_rt.so.3", "bin/python", root=symbol)
+            wheel = stack / "lib" / "libfoo_openblas-1.so"
+            wheel.write_bytes(b"no library \0" + symbol.encode() + b"\0")
+            self.assertEqual(self.roles(self.run_cases(0, "tells/*", "--stack", stack))["cblas"], str(wheel))
+            wheel.write_bytes(b"no library \0" + symbol.encode() + b"x\0")
+            self.assertEqual(self.roles(self.run_cases(0, "tells/*", "--stack", stack))["cblas"],
+                             f"{stack}/lib/libblas.so.3")
+
+    def test_mkl_before_other_wheels(self):
+        stack = self.make("bin/python", "lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-ff65.so")
+        (stack / "lib" / "libmkl_rt.so.3").write_bytes(b"\0cblas_sgemm\0")
+        self.assertEqual(self.roles(self.run_cases(0, "tells/*", "--stack", stack)),
+                         dict.fromkeys(("cblas", "lapack"), f"{stack}/lib/libmkl_rt.so.3"))
+
     def test_name_with_wildcards_and_blanks(self):
         stack = self.make("lib/libnvrtc.so.13", "bin/python", root="a [b]*? c")
         self.make("lib/libcublas.so.13", root="a bxy c")

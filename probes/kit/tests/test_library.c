@@ -38,6 +38,11 @@ static void named_or_nothing(void **state)
     assert_null(kit_open_role("math", libm, "no_such_symbol"));
     unsetenv("DETPROBE_LIB_MATH");
     assert_non_null(kit_open_role("math", libm, "cos"));
+    assert_non_null(kit_open_role("math", libm, "no_such_symbol|cos")); /* one of them is enough */
+    assert_non_null(kit_open_role("math", libm, "cos|no_such_symbol"));
+    kit_outcome_clear();
+    assert_null(kit_open_role("math", libm, "no_such_symbol|co|cosine"));
+    assert_non_null(strstr(kit_outcome()->text, "libm.so.6 does not export no_such_symbol"));
 }
 
 /* Under a stack a role without a file is missing, but for the driver. */
