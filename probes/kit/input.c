@@ -379,6 +379,29 @@ static void fill_below(const struct kit_words *words, int count, const struct ki
     }
 }
 
+static void scale_f32(float *values, int count, float factor)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] *= factor;
+    }
+}
+
+/* As each set has them, but scaled by a power of two so that none is above 2^exponent. */
+static void fill_bounded(const struct kit_words *words, int count, const struct kit_operand *operand,
+                         enum kit_set set, void *to)
+{
+    static const int reach[] = {[KIT_WIDE] = 16, [KIT_UNIT] = 0, [KIT_EXACT] = 2}; /* largest exponents */
+    const int exponent = operand->exponent - reach[set];
+    converters[operand->dtype][set](words, count, to);
+    if (operand->dtype == KIT_F32) {
+        scale_f32(to, count, ldexpf(1, exponent));
+        return;
+    }
+    for (int i = 0; exponent != 0 && i < count; i++) {
+        kit_store(operand->dtype, to, i, ldexpl(kit_value(operand->dtype, to, i), exponent));
+    }
+}
+
 static void fill_independent(const struct kit_operand *operand, const struct kit_source *source, uint64_t key,
                              char *to)
 {
@@ -395,6 +418,8 @@ static void fill_independent(const struct kit_operand *operand, const struct kit
             fill_ties(&words, count, operand, piece);
         } else if (operand->fill == KIT_INDICES) {
             fill_below(&words, count, operand, piece);
+        } else if (operand->fill == KIT_BOUNDED) {
+            fill_bounded(&words, count, operand, source->set, piece);
         } else {
             converters[operand->dtype][source->set](&words, count, piece);
         }

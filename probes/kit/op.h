@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define KIT_MAX_DIMS 6
-#define KIT_MAX_OPERANDS 8
+#define KIT_MAX_OPERANDS 16
 
 enum kit_dtype {
     KIT_F32,
@@ -55,10 +55,12 @@ enum kit_fill {
     KIT_PERMUTATION, /* of 0 .. elements - 1 */
     KIT_TIES,        /* integers from `below` distinct levels around 0 in every set: equal maxima are common,
                         sums are exact */
-    KIT_TRIANGLE,    /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
-                        must not be read; in set `exact` solving with it is exact */
-    KIT_SYMMETRIC,   /* values in one half (`upper`) of the last two dimensions n x n, the other half NaN */
-    KIT_DEFINITE /* the same, and positive definite: what stands beside the diagonal sums to less than it */
+    KIT_BOUNDED,   /* KIT_VALUES scaled to at most 2^`exponent` in every set: for functions that saturate. Of
+                      f32, f64 and bf16, whose exponents reach far enough */
+    KIT_TRIANGLE,  /* last two dimensions n x n, well-conditioned triangle (`upper`), the other half NaN: it
+                      must not be read; in set `exact` solving with it is exact */
+    KIT_SYMMETRIC, /* values in one half (`upper`) of the last two dimensions n x n, the other half NaN */
+    KIT_DEFINITE   /* the same, and positive definite: what stands beside the diagonal sums to less than it */
 };
 
 struct kit_operand {
@@ -76,6 +78,7 @@ struct kit_operand {
     int list;                    /* operand number, for KIT_LIST */
     enum kit_fill fill;          /* of inputs */
     int64_t below, multiplicity; /* for KIT_INDICES; `below` = levels for KIT_TIES */
+    int exponent;                /* for KIT_BOUNDED; -8 .. 0 */
     bool upper;                  /* for KIT_TRIANGLE, KIT_SYMMETRIC, KIT_DEFINITE */
 };
 

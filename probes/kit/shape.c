@@ -263,6 +263,11 @@ static int check_fill(const struct kit_operand *operand)
     if (needs_below && operand->below < 1) {
         return kit_fail("bad operand '%s': 'below' is %lld", operand->name, (long long)operand->below);
     }
+    const bool reaches = operand->dtype == KIT_F32 || operand->dtype == KIT_F64 || operand->dtype == KIT_BF16;
+    if (operand->fill == KIT_BOUNDED && (!reaches || operand->exponent < -8 || operand->exponent > 0)) {
+        return kit_fail("bad operand '%s': bounded values are f32, f64 or bf16 up to 2^-8 .. 2^0",
+                        operand->name);
+    }
     if (operand->fill >= KIT_TRIANGLE &&
         (!is_float || operand->ndim < 2 ||
          operand->shape[operand->ndim - 1] != operand->shape[operand->ndim - 2])) {

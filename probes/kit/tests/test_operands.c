@@ -248,8 +248,8 @@ static void bad_descriptions_are_refused(void **state)
     const struct op op = {.name = "given", .describe = describe_given};
     struct kit_params params = {.object = NULL};
     struct kit_shape made;
-    struct kit_operand bad[16];
-    for (int i = 0; i < 16; i++) {
+    struct kit_operand bad[18];
+    for (int i = 0; i < 18; i++) {
         bad[i] = good;
     }
     bad[0].name = NULL;
@@ -270,9 +270,13 @@ static void bad_descriptions_are_refused(void **state)
     bad[13].written = KIT_LIST;  /* of itself, which is no integer input */
     bad[14].role = KIT_IN;       /* then nothing is written */
     bad[15].fill = KIT_TIES;     /* without a number of levels */
+    bad[16].fill = KIT_BOUNDED;  /* by a number above one */
+    bad[16].exponent = 1;
+    bad[17].fill = KIT_BOUNDED; /* in a type that would lose bits */
+    bad[17].dtype = KIT_F16;
     given = (struct kit_shape){.count = 1, .operand = {good}};
     assert_int_equal(kit_shape_make(&op, &params, &made), KIT_OK);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 18; i++) {
         given.operand[0] = bad[i];
         assert_int_equal(kit_shape_make(&op, &params, &made), KIT_FAILED);
     }

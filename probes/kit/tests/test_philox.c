@@ -334,6 +334,30 @@ static void ties_have_few_levels(void **state)
     free(data);
 }
 
+static void bounded_values_are_scaled(void **state)
+{
+    static const enum kit_dtype dtypes[] = {KIT_F32, KIT_F64, KIT_BF16};
+    for (size_t d = 0; d < sizeof(dtypes) / sizeof(dtypes[0]); d++) {
+        for (int set = 0; set < KIT_SET_MAX; set++) {
+            struct kit_operand operand = tensor(dtypes[d], 1, 10, 100, -1);
+            void *const values = filled(&operand, set, 0);
+            operand.fill = KIT_BOUNDED;
+            operand.exponent = -5;
+            void *const bounded = filled(&operand, set, 0);
+            long double most = 0;
+            for (int i = 0; i < 1000; i++) {
+                const long double value = kit_value(dtypes[d], bounded, i);
+                const int scale = set == KIT_UNIT ? 5 : set == KIT_EXACT ? 7 : 21;
+                assert_true(ldexpl(value, scale) == kit_value(dtypes[d], values, i));
+                most = fmaxl(most, fabsl(value));
+            }
+            assert_true(most <= 0x1p-5L && most > 0x1p-6L);
+            free(values);
+            free(bounded);
+        }
+    }
+}
+
 /* The bits themselves: the same on every machine, or reports of two machines cannot be compared. The digests
  * of float values were computed apart from this code, from the definition. */
 static void bits_are_pinned(void **state)
@@ -412,6 +436,7 @@ int main(void)
         cmocka_unit_test(triangles_are_well_conditioned),
         cmocka_unit_test(symmetric_halves_are_filled),
         cmocka_unit_test(ties_have_few_levels),
+        cmocka_unit_test(bounded_values_are_scaled),
         cmocka_unit_test(bits_are_pinned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
