@@ -78,7 +78,6 @@ static int tensors_of(const struct product *p, struct onednn_tensor ret[4])
     }
     if (p->any) {
         ret[weights].tag = dnnl_format_tag_any;
-        ret[weights].query = weights == RESULT ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
     }
     return count;
 }

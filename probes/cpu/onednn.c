@@ -199,6 +199,54 @@ int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_cons
     return KIT_OK;
 }
 
+int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
+                     const struct onednn_recurrent *t, const struct onednn_recurrent *g,
+                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    const unsigned flags = dnnl_rnn_flags_undef;
+    dnnl_status_t status = dnnl_invalid_arguments;
+    switch (cell) {
+    case ONEDNN_RNN_TANH:
+        status = !g ? dnnl_vanilla_rnn_forward_primitive_desc_create(
+                          ret, engine, pass, dnnl_eltwise_tanh, direction, t->src_layer, t->src_iter,
+                          t->weights_layer, t->weights_iter, t->bias, t->dst_layer, t->dst_iter, flags, 0, 0,
+                          attributes)
+                    : dnnl_vanilla_rnn_backward_primitive_desc_create(
+                          ret, engine, pass, dnnl_eltwise_tanh, direction, t->src_layer, t->src_iter,
+                          t->weights_layer, t->weights_iter, t->bias, t->dst_layer, t->dst_iter, g->src_layer,
+                          g->src_iter, g->weights_layer, g->weights_iter, g->bias, g->dst_layer, g->dst_iter,
+                          flags, 0, 0, hint, attributes);
+        break;
+    case ONEDNN_LSTM:
+        status =
+            !g ? dnnl_lstm_forward_primitive_desc_create(ret, engine, pass, direction, t->src_layer,
+                                                         t->src_iter, t->src_iter_c, t->weights_layer,
+                                                         t->weights_iter, NULL, NULL, t->bias, t->dst_layer,
+                                                         t->dst_iter, t->dst_iter_c, flags, attributes)
+               : dnnl_lstm_backward_primitive_desc_create(
+                     ret, engine, pass, direction, t->src_layer, t->src_iter, t->src_iter_c, t->weights_layer,
+                     t->weights_iter, NULL, NULL, t->bias, t->dst_layer, t->dst_iter, t->dst_iter_c,
+                     g->src_layer, g->src_iter, g->src_iter_c, g->weights_layer, g->weights_iter, NULL, NULL,
+                     g->bias, g->dst_layer, g->dst_iter, g->dst_iter_c, flags, hint, attributes);
+        break;
+    case ONEDNN_GRU:
+    case ONEDNN_LBR_GRU:
+        status = !g ? (cell == ONEDNN_GRU ? dnnl_gru_forward_primitive_desc_create
+                                          : dnnl_lbr_gru_forward_primitive_desc_create)(
+                          ret, engine, pass, direction, t->src_layer, t->src_iter, t->weights_layer,
+                          t->weights_iter, t->bias, t->dst_layer, t->dst_iter, flags, attributes)
+                    : (cell == ONEDNN_GRU ? dnnl_gru_backward_primitive_desc_create
+                                          : dnnl_lbr_gru_backward_primitive_desc_create)(
+                          ret, engine, pass, direction, t->src_layer, t->src_iter, t->weights_layer,
+                          t->weights_iter, t->bias, t->dst_layer, t->dst_iter, g->src_layer, g->src_iter,
+                          g->weights_layer, g->weights_iter, g->bias, g->dst_layer, g->dst_iter, flags, hint,
+                          attributes);
+        break;
+    }
+    TRY(status, "a recurrent layer");
+    return KIT_OK;
+}
+
 #else
 
 onednn_md onednn_md_make(int ndim, const int64_t *dims, enum kit_dtype dtype, dnnl_format_tag_t tag)
@@ -373,6 +421,49 @@ int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_cons
     return KIT_OK;
 }
 
+int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
+                     const struct onednn_recurrent *t, const struct onednn_recurrent *g,
+                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    const unsigned flags = dnnl_rnn_flags_undef;
+    dnnl_status_t status = dnnl_invalid_arguments;
+    dnnl_rnn_desc_t desc;
+    switch (cell) {
+    case ONEDNN_RNN_TANH:
+        status =
+            !g ? dnnl_vanilla_rnn_forward_desc_init(&desc, pass, dnnl_eltwise_tanh, direction, t->src_layer,
+                                                    t->src_iter, t->weights_layer, t->weights_iter, t->bias,
+                                                    t->dst_layer, t->dst_iter, flags, 0, 0)
+               : dnnl_vanilla_rnn_backward_desc_init(
+                     &desc, pass, dnnl_eltwise_tanh, direction, t->src_layer, t->src_iter, t->weights_layer,
+                     t->weights_iter, t->bias, t->dst_layer, t->dst_iter, g->src_layer, g->src_iter,
+                     g->weights_layer, g->weights_iter, g->bias, g->dst_layer, g->dst_iter, flags, 0, 0);
+        break;
+    case ONEDNN_LSTM:
+        status = !g ? dnnl_lstm_forward_desc_init(&desc, pass, direction, t->src_layer, t->src_iter,
+                                                  t->src_iter_c, t->weights_layer, t->weights_iter, t->bias,
+                                                  t->dst_layer, t->dst_iter, t->dst_iter_c, flags)
+                    : dnnl_lstm_backward_desc_init(
+                          &desc, pass, direction, t->src_layer, t->src_iter, t->src_iter_c, t->weights_layer,
+                          t->weights_iter, t->bias, t->dst_layer, t->dst_iter, t->dst_iter_c, g->src_layer,
+                          g->src_iter, g->src_iter_c, g->weights_layer, g->weights_iter, g->bias,
+                          g->dst_layer, g->dst_iter, g->dst_iter_c, flags);
+        break;
+    case ONEDNN_GRU:
+    case ONEDNN_LBR_GRU:
+        status = !g ? (cell == ONEDNN_GRU ? dnnl_gru_forward_desc_init : dnnl_lbr_gru_forward_desc_init)(
+                          &desc, pass, direction, t->src_layer, t->src_iter, t->weights_layer,
+                          t->weights_iter, t->bias, t->dst_layer, t->dst_iter, flags)
+                    : (cell == ONEDNN_GRU ? dnnl_gru_backward_desc_init : dnnl_lbr_gru_backward_desc_init)(
+                          &desc, pass, direction, t->src_layer, t->src_iter, t->weights_layer,
+                          t->weights_iter, t->bias, t->dst_layer, t->dst_iter, g->src_layer, g->src_iter,
+                          g->weights_layer, g->weights_iter, g->bias, g->dst_layer, g->dst_iter, flags);
+        break;
+    }
+    DESCRIBED(status, "a recurrent layer");
+    return KIT_OK;
+}
+
 #endif
 
 int onednn_open(void)
@@ -426,6 +517,11 @@ size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query)
 {
     const onednn_const_md md = dnnl_primitive_desc_query_md(descriptor, query, 0);
     return md ? dnnl_memory_desc_get_size(md) : 0;
+}
+
+onednn_const_md onednn_query_argument(dnnl_primitive_desc_t descriptor, int arg)
+{
+    return dnnl_primitive_desc_query_md(descriptor, dnnl_query_exec_arg_md, arg);
 }
 
 static int add_memory(struct onednn_call *call, int arg, onednn_const_md md, int operand, size_t offset)

@@ -76,7 +76,20 @@ int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_cons
                      dnnl_primitive_desc_t *ret);
 int onednn_reorder(onednn_const_md from, onednn_const_md to, dnnl_primitive_desc_t *ret);
 
-#define ONEDNN_MAX_ARGS 12
+/* Recurrent layers. Descriptors of their tensors, or of the gradients of these; those of the cell state are
+ * NULL but for LSTM. */
+enum onednn_cell { ONEDNN_RNN_TANH, ONEDNN_LSTM, ONEDNN_GRU, ONEDNN_LBR_GRU };
+struct onednn_recurrent {
+    onednn_const_md src_layer, src_iter, src_iter_c, weights_layer, weights_iter, bias, dst_layer, dst_iter,
+        dst_iter_c;
+};
+/* `gradients` is NULL in a forward pass (forward_inference or forward_training). The backward pass adds to
+ * the gradients of weights and bias. */
+int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
+                     const struct onednn_recurrent *tensors, const struct onednn_recurrent *gradients,
+                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+
+#define ONEDNN_MAX_ARGS 24
 #define ONEDNN_WORKSPACE (-1) /* instead of an operand's number: a place in the kit's workspace */
 
 /* A primitive ready to run. Set `descriptor`, bind, finish; then execute often and release once. */
@@ -96,6 +109,9 @@ struct onednn_call {
 int onednn_query_inputs(dnnl_primitive_desc_t descriptor);
 /* Bytes of a tensor as the primitive descriptor wants it; 0: it needs none. */
 size_t onednn_query_bytes(dnnl_primitive_desc_t descriptor, dnnl_query_t query);
+/* The layout in which the primitive wants an argument (DNNL_ARG_WEIGHTS_ITER, ...); NULL: it has none such.
+ */
+onednn_const_md onednn_query_argument(dnnl_primitive_desc_t descriptor, int arg);
 /* Sets aside bytes of the kit's workspace, 64-byte aligned; returns their offset. */
 size_t onednn_reserve(struct kit_prepared *ret, size_t bytes);
 /* Binds an argument in the layout that the primitive descriptor asks for (`query`: dnnl_query_src_md, ...) to

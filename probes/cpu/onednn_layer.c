@@ -8,7 +8,7 @@
 
 static dnnl_format_tag_t plain_tag(int ndim)
 {
-    static const dnnl_format_tag_t tags[] = {0, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd};
+    static const dnnl_format_tag_t tags[] = {0, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde};
     return tags[ndim];
 }
 
@@ -28,7 +28,9 @@ void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct k
                                         .dtype = t->dtype,
                                         .ndim = t->ndim,
                                         .batch_dim = t->batch_dim,
-                                        .chosen = !is_plain(t)};
+                                        .chosen = !is_plain(t),
+                                        .fill = t->fill,
+                                        .exponent = t->exponent};
         for (int d = 0; d < t->ndim; d++) {
             operand->shape[d] = t->shape[d];
         }
@@ -58,10 +60,33 @@ int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *te
         if (t->arg == 0) {
             continue;
         }
-        rc = t->tag == dnnl_format_tag_any ? onednn_bind(&layer->call, t->arg, t->query, i, ret)
-                                           : onednn_bind_as(&layer->call, t->arg, layer->native[i], i, ret);
+        const onednn_const_md asked = t->tag == dnnl_format_tag_any
+                                          ? onednn_query_argument(layer->call.descriptor, t->arg)
+                                          : layer->native[i];
+        rc = asked ? onednn_bind_as(&layer->call, t->arg, asked, i, ret)
+                   : kit_fail("oneDNN has no layout for '%s'", t->name);
     }
     return rc == KIT_OK ? onednn_finish(&layer->call, ret) : rc;
+}
+
+int onednn_layer_bind_reordered(struct onednn_layer *layer, struct onednn_call *call, int arg, int operand,
+                                struct kit_prepared *ret)
+{
+    const onednn_md plain = layer->plain[operand];
+    const onednn_const_md wanted = onednn_query_argument(call->descriptor, arg);
+    if (wanted && dnnl_memory_desc_equal(wanted, plain)) {
+        return onednn_bind_as(call, arg, plain, operand, ret);
+    }
+    if (!wanted || layer->reorders == ONEDNN_LAYER_REORDERS) {
+        return kit_fail("oneDNN argument %d cannot be reordered", arg);
+    }
+    struct onednn_call *reorder = &layer->reorder[layer->reorders++];
+    const size_t place = onednn_reserve(ret, dnnl_memory_desc_get_size(wanted));
+    int rc = onednn_reorder(plain, wanted, &reorder->descriptor);
+    rc = rc ? rc : onednn_bind_as(reorder, DNNL_ARG_FROM, plain, operand, ret);
+    rc = rc ? rc : onednn_bind_internal_as(reorder, DNNL_ARG_TO, wanted, place);
+    rc = rc ? rc : onednn_finish(reorder, ret);
+    return rc ? rc : onednn_bind_internal_as(call, arg, wanted, place);
 }
 
 int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
@@ -84,7 +109,13 @@ int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor 
 int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers)
 {
     struct onednn_layer *layer = call->state;
-    const int rc = layer->forward.primitive ? onednn_execute(&layer->forward, buffers) : KIT_OK;
+    int rc = KIT_OK;
+    for (int i = 0; rc == KIT_OK && i < layer->reorders; i++) {
+        rc = onednn_execute(&layer->reorder[i], buffers);
+    }
+    if (rc == KIT_OK && layer->forward.primitive) {
+        rc = onednn_execute(&layer->forward, buffers);
+    }
     return rc == KIT_OK ? onednn_execute(&layer->call, buffers) : rc;
 }
 
@@ -106,6 +137,9 @@ void onednn_layer_release(struct kit_call *call)
     for (int i = 0; layer && i < KIT_MAX_OPERANDS; i++) {
         onednn_md_free(layer->plain[i]);
         onednn_md_free(layer->native[i]);
+    }
+    for (int i = 0; layer && i < layer->reorders; i++) {
+        onednn_release(&layer->reorder[i]);
     }
     if (layer) {
         onednn_release(&layer->forward);

@@ -15,16 +15,22 @@ struct onednn_tensor {
     enum kit_role role;
     enum kit_dtype dtype;
     int ndim;
-    int64_t shape[4];
+    int64_t shape[5];
     int batch_dim; /* or -1 */
     int arg;       /* DNNL_ARG_SRC, ...; 0: of layer->forward alone */
     dnnl_format_tag_t
-        tag;            /* of the native layout; 0: plain, as it is described; any: the primitive chooses */
-    dnnl_query_t query; /* of `any`: what asks for the choice */
+        tag; /* of the native layout; 0: plain, as it is described; any: the primitive chooses */
+    enum kit_fill fill;
+    int exponent; /* for KIT_BOUNDED */
 };
+
+enum { ONEDNN_LAYER_REORDERS = 4 };
 
 /* The first member of a program's state: pack, unpack and release below find it there. */
 struct onednn_layer {
+    struct onednn_call
+        reorder[ONEDNN_LAYER_REORDERS]; /* run first: operands into layouts of one of the passes */
+    int reorders;
     struct onednn_call
         forward; /* runs before `call` in a backward pass that needs what it leaves; or unused */
     struct onednn_call call;
@@ -38,6 +44,11 @@ int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *te
 /* Binds every tensor that is an argument to layer->call, whose descriptor is set, and finishes it. */
 int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
                       struct kit_prepared *ret);
+
+/* Binds an operand that is plain to a primitive (layer->forward or layer->call) that may want another layout:
+ * then a reorder into the workspace runs before. */
+int onednn_layer_bind_reordered(struct onednn_layer *layer, struct onednn_call *call, int arg, int operand,
+                                struct kit_prepared *ret);
 
 /* Makes the primitive descriptor of the state that begins with `layer`: of its forward pass, or with that as
  * the `hint` of its backward one. */
@@ -55,7 +66,9 @@ void onednn_layer_release(struct kit_call *call);
 
 /* An operation of a program whose describe() and prepare() serve several: `...` are the words that they take
  * between the parameters or the call and what they return, and say which of them it is. */
-#define ONEDNN_LAYER_OP(id, text, ...)                                                                       \
+#define ONEDNN_LAYER_OP(id, text, ...) ONEDNN_LAYER_OP_WITH(onednn_layer_release, id, text, __VA_ARGS__)
+/* The same of a program whose state holds more than the layer. */
+#define ONEDNN_LAYER_OP_WITH(releaser, id, text, ...)                                                        \
     static int describe_##id(const struct kit_params *params, struct kit_shape *ret)                         \
     {                                                                                                        \
         return describe(params, __VA_ARGS__, ret);                                                           \
@@ -71,7 +84,7 @@ void onednn_layer_release(struct kit_call *call);
                                  .unpack = onednn_layer_unpack,                                              \
                                  .run = onednn_layer_run,                                                    \
                                  .reference = reference,                                                     \
-                                 .release = onednn_layer_release}
+                                 .release = releaser}
 
 /* "plain|blocked|last" of four-dimensional tensors: nchw, nChw8c, nhwc. */
 int onednn_layer_layout(const struct kit_params *params, dnnl_format_tag_t *ret);
