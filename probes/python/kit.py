@@ -13,7 +13,9 @@ them and answers. It needs the standard library only and is one file: copy it be
 states no error bound and poisons nothing, so a result from here is `checked: bits` and never `wrong`.
 """
 
+import array
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -25,7 +27,11 @@ import time
 AXES = ("repeat", "fresh")  # the suite makes `fresh` by starting the program again
 MAX_CLASSES = 1024  # distinct outputs told apart; 1024 means "at least"
 MAX_LISTED = 8
-CODES = {"f64": "d", "f32": "f", "s64": "q", "s32": "i", "u8": "B"}  # of struct, always little-endian
+CODES = {"f64": "d", "f32": "f", "f16": "e", "s64": "q", "s32": "i", "s16": "h", "s8": "b", "u64": "Q", "u32": "I",
+         "u16": "H", "u8": "B"}  # of struct, always little-endian
+KINDS = {**dict.fromkeys("dfe", "f"), **dict.fromkeys("bhilq", "s"), **dict.fromkeys("?BHILQ", "u")}  # by format
+PAIRS = {"Zf": "f32", "Zd": "f64"}  # a complex number is a pair of these
+LIKE = {"f64": "q", "f32": "i", "f16": "h"}  # the integer with as many bits
 OPS = {}
 
 
@@ -44,7 +50,9 @@ class Output:
         self.dtype = dtype
         self.count = len(values)
         self.shape = list(shape or [self.count])
-        self.bytes = struct.pack(f"<{self.count}{CODES[dtype]}", *values)
+        self.bytes = values if isinstance(values, bytes) else struct.pack(f"<{self.count}{CODES[dtype]}", *values)
+        if isinstance(values, bytes):
+            self.count //= struct.calcsize(CODES[dtype])
 
     def values(self):
         return struct.unpack(f"<{self.count}{CODES[self.dtype]}", self.bytes)
@@ -60,6 +68,23 @@ def s64(values, shape=None):
 
 def u8(values, shape=None):
     return Output("u8", values, shape)
+
+
+def from_memory(values):
+    """An output from whatever gives its memory away: an array of NumPy or of the standard library, in any order in
+    memory. A complex number counts as two, in one more dimension."""
+    view = memoryview(values)
+    code = view.format.lstrip("@=<")
+    if code in PAIRS:
+        dtype, shape = PAIRS[code], [*view.shape, 2]
+    elif code in KINDS:
+        dtype, shape = f"{KINDS[code]}{8 * view.itemsize}", list(view.shape)
+    else:
+        raise TypeError(f"an output of format '{view.format}' has no dtype")
+    size, raw = struct.calcsize(CODES[dtype]), view.tobytes()  # row-major, whatever the strides are
+    if sys.byteorder == "big":
+        raw = b"".join(raw[i : i + size][::-1] for i in range(0, len(raw), size))
+    return Output(dtype, raw, shape or [1])
 
 
 def op(name):
@@ -94,25 +119,50 @@ class Inputs:
 
     def floats(self, tensor, count):
         """`count` floats of the request's set: wide (order shows), unit ([-1, 1)), exact (sums are exact)."""
-        make = {"wide": _wide, "unit": _unit, "exact": _exact}[self.set]
-        return self._once(("floats", tensor, count), lambda: [make(w) for w in self._draw(tensor, count)])
+        return self._once(("floats", tensor, count), lambda: list(map(SETS[self.set], self._draw(tensor, count))))
+
+    def array(self, tensor, count, dtype="f64"):
+        """The same floats as an array.array of f64, or of f32 (rounded to nearest), for libraries of arrays."""
+        values = self._once(("array", tensor, count), lambda: self._packed(tensor, count))
+        return values if dtype == "f64" else self._once(("array", tensor, count, dtype),
+                                                        lambda: array.array(CODES[dtype], values))
+
+    def _packed(self, tensor, count):
+        if self.set == "wide":
+            return _wide_array(self._stream(tensor, count), count)
+        return array.array("d", map(SETS[self.set], self._draw(tensor, count)))
+
+    def _stream(self, tensor, count):
+        return hashlib.shake_256(f"{self.key}/{tensor}".encode()).digest(8 * count)
 
     def _draw(self, tensor, count):
-        stream = hashlib.shake_256(f"{self.key}/{tensor}".encode()).digest(8 * count)
-        return list(struct.unpack(f"<{count}Q", stream))
+        return list(struct.unpack(f"<{count}Q", self._stream(tensor, count)))
 
     def _once(self, name, make):
         if name not in self.made:
             start = time.perf_counter_ns()
             self.made[name] = make()
             self.spent_ns += time.perf_counter_ns() - start
-        return list(self.made[name])  # a copy: an operation may spoil it
+        return self.made[name][:]  # a copy: an operation may spoil it
 
 
 def _wide(word):
     sign = -1.0 if word >> 63 else 1.0
     exponent = (word >> 52) % 32 - 16
     return sign * math.ldexp((1 << 52) + word % (1 << 52), exponent - 52)
+
+
+def _wide_array(stream, count):
+    """_wide of every word at once, put together as the bits of floats in one long number: a loop over words takes
+    longer than most operations."""
+    ones = int.from_bytes((b"\1" + bytes(7)) * count, "little")
+    words = int.from_bytes(stream, "little")
+    exponents = ((words >> 52) & ones * 31) + ones * (1023 - 16)
+    bits = (words & ones * ((1 << 63) | (1 << 52) - 1)) | exponents << 52
+    values = array.array("d", bits.to_bytes(8 * count, "little"))
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
 
 
 def _unit(word):
@@ -123,10 +173,13 @@ def _exact(word):
     return float(word % 17) - 8.0
 
 
-def _ordered(value):
-    """Number of a float in the order of all f64 values, so that a difference counts ULPs."""
-    bits = struct.unpack("<q", struct.pack("<d", value))[0]
-    return bits if bits >= 0 else -(bits & (2**63 - 1))
+SETS = {"wide": _wide, "unit": _unit, "exact": _exact}
+
+
+def _ordered(raw, dtype):
+    """Number of a float, by its bytes, in the order of all values of its type: a difference counts ULPs."""
+    bits = struct.unpack(f"<{LIKE[dtype]}", raw)[0]
+    return bits if bits >= 0 else -(bits & (1 << 8 * len(raw) - 1) - 1)
 
 
 def explain(name, first, other):
@@ -139,9 +192,8 @@ def explain(name, first, other):
     kind = "permutation" if sorted(a) == sorted(b) else "values"
     result = {"output": name, "elements": len(where), "of": first.count, "first_index": where[0], "kind": kind}
     finite = [(x, y) for x, y in (pairs[i] for i in where) if math.isfinite(x) and math.isfinite(y)]
-    if first.dtype in ("f64", "f32") and len(finite) == len(where):
-        if first.dtype == "f64":
-            result["max_ulp"] = str(max(abs(_ordered(x) - _ordered(y)) for x, y in finite))
+    if first.dtype in LIKE and len(finite) == len(where):
+        result["max_ulp"] = str(max(abs(_ordered(a[i], first.dtype) - _ordered(b[i], first.dtype)) for i in where))
         worst = max(abs(x - y) for x, y in finite)
         relative = max(abs(x - y) / max(abs(x), abs(y), sys.float_info.min) for x, y in finite)
         if math.isfinite(worst) and math.isfinite(relative):
@@ -176,13 +228,48 @@ class Tally:
                 "distinct": len(self.classes), "classes": list(self.classes.values())[:MAX_LISTED]}
 
 
-def observe(request):
+class Session:
+    """What stays the same between requests, or is kept from one to the next."""
+
+    def __init__(self, threads=None):
+        self.set_threads = threads
+        self.initial_threads = threads(0) if threads else 0
+        self.inputs_of, self.inputs = None, None
+
+    def axes(self):
+        return [*AXES, *(["threads"] if self.initial_threads else [])]
+
+    def settings(self, request):
+        """{axis: setting} of a request; an axis may be a product (`threads*repeat`)."""
+        names, parts = request["axis"].split("*"), request["setting"].split("*")
+        for name in names:
+            if name not in self.axes():
+                raise Skip("unsupported", f"the Python kit does not vary '{name}'")
+        return dict(zip(names, parts))
+
+    def use_threads(self, setting):
+        """Puts a number of threads in force and gives back what was read; without a setting the first one."""
+        wanted = int(setting) if setting else self.initial_threads
+        found = self.set_threads(wanted)
+        if setting and found != wanted:
+            raise Skip("unsupported", f"threads {wanted}: the library runs {found}")
+        return found
+
+    def inputs_for(self, request):
+        """Requests of one case, seed and set follow each other: their inputs are made once."""
+        key = (request["seed"], request["problem"], request["set"])
+        if self.inputs_of != key:
+            self.inputs_of, self.inputs = key, Inputs(request)
+        return self.inputs
+
+
+def observe(request, session):
     """The answer to one request, by doing what it asks."""
     if request["op"] not in OPS:
         raise LookupError(f"unknown op '{request['op']}'")
-    if request["axis"] not in AXES:
-        raise Skip("unsupported", f"the Python kit does not vary '{request['axis']}'")
-    function, params, inputs = OPS[request["op"]], Params(request["params"]), Inputs(request)
+    settings = session.settings(request)
+    threads = session.use_threads(settings.get("threads")) if session.initial_threads else 0
+    function, params, inputs = OPS[request["op"]], Params(request["params"]), session.inputs_for(request)
     tallies, times = {}, []
     for run in range(request["runs"]):
         inputs.run, inputs.spent_ns = run, 0
@@ -196,6 +283,8 @@ def observe(request):
     later = times[1:] or times
     answer = {"type": "observation", "outputs": [t.message(name) for name, t in tallies.items()],
               "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(later) // len(later)}}
+    if threads:
+        answer["threads"] = threads
     worst = max(tallies, key=lambda name: tallies[name].outside())
     if tallies[worst].other:
         answer["mismatch"] = {"runs": tallies[worst].outside(),
@@ -203,9 +292,9 @@ def observe(request):
     return answer
 
 
-def answer(request):
+def answer(request, session):
     try:
-        return observe(request)
+        return observe(request, session)
     except Skip as skip:
         return {"type": "skip", "reason": skip.reason, "text": str(skip)}
     except MemoryError:
@@ -220,9 +309,25 @@ def interpreter():
             "path": os.path.realpath(sys.executable)}
 
 
-def main(program, libraries=()):
-    """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter. Without
-    the two descriptors standard input and output serve, so that a probe can be driven by hand."""
+def require(module):
+    """The module that is measured. Without it the program ends here, before hello: its cases are skipped, and the
+    line printed says why. Whatever the import raises is the module's fault, not the case's."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        why = f"this Python has no module '{error.name}'"
+    except (Exception, SystemExit) as error:
+        while error.__cause__ or error.__context__:  # libraries explain at length what began with one line
+            error = error.__cause__ or error.__context__
+        why = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0].removesuffix(": ")
+    print(f"\ncannot import '{module}': {why}", file=sys.stderr)
+    sys.exit(127)
+
+
+def main(program, libraries=(), threads=None):
+    """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter. `threads`, if
+    there is one, sets the number of threads of what is measured (0: leaves it) and gives back the number in force.
+    Without the two descriptors standard input and output serve, so that a probe can be driven by hand."""
     try:
         requests = open(int(os.environ.get("DETPROBE_IN_FD", "0")), encoding="utf-8")
         answers = open(int(os.environ.get("DETPROBE_OUT_FD", "1")), "w", encoding="utf-8")
@@ -234,12 +339,13 @@ def main(program, libraries=()):
         answers.write(json.dumps(message, allow_nan=False) + "\n")
         answers.flush()
 
+    session = Session(threads)
     try:
-        send({"type": "hello", "program": program, "protocol": 1, "axes": list(AXES),
+        send({"type": "hello", "program": program, "protocol": 1, "axes": session.axes(),
               "libraries": [interpreter(), *libraries]})
         for line in requests:
             request = json.loads(line)
-            send({**answer(request), "id": request["id"]})
+            send({**answer(request, session), "id": request["id"]})
             send({"type": "done", "id": request["id"]})
     except BrokenPipeError:  # the suite is gone: nobody to tell
         os._exit(0)

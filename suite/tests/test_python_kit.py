@@ -5,6 +5,7 @@ not, and one bad request never costs the next.
 usage: test_python_kit.py FOLDER_OF_THE_BUILT_PYTHON_PROGRAMS [unittest arguments]
 """
 
+import array
 import hashlib
 import json
 import math
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import speak
 
@@ -181,7 +183,29 @@ def skip(params, inputs):
 def bits(params, inputs):
     return {"y": kit.f64([[0.0, -0.0, float("nan")][inputs.run]])}
 
+@kit.op("spoil")
+def spoil(params, inputs):
+    values, words = inputs.array("x", 4, "f32"), inputs.words("x", 4)
+    values[0], words[0] = 0.0, 0
+    return {"y": kit.from_memory(inputs.array("x", 4, "f32")), "w": kit.from_memory(inputs.array("w", 3))}
+
 kit.main("odd")
+'''
+# A library of 3 threads that can be told to run up to 4.
+THREADS = '''
+import kit
+
+COUNT = [3]
+
+def threads(wanted):
+    COUNT[0] = min(wanted, 4) if wanted else COUNT[0]
+    return COUNT[0]
+
+@kit.op("count")
+def count(params, inputs):
+    return {"y": kit.s64([COUNT[0]])}
+
+kit.main("threads", threads=threads)
 '''
 
 
@@ -213,6 +237,15 @@ class Requests(unittest.TestCase):
                 self.assertIn(text, answer[0]["text"])
                 self.assertNotIn("\n", answer[0]["text"])
                 self.assertEqual(speak.distinct(after), 1)
+
+    def test_inputs_kept_between_requests_are_the_same(self):
+        first = speak.request("spoil", {}, runs=2)
+        other = {**first, "seed": "1/1"}
+        answers = self.ask(first, first, other, first)
+        seen = [speak.digests(answer) for answer in answers]
+        self.assertEqual((seen[0], seen[0]), (seen[1], seen[3]))
+        self.assertNotEqual(seen[0]["y"], seen[2]["y"])
+        self.assertEqual([speak.distinct(answer) for answer in answers], [1] * 4)
 
     def test_missing_param_is_named(self):
         _, (answer,), _ = speak.converse(FOLDER / "stdlib.py", [speak.request("hash", {"of": "int"})])
@@ -266,6 +299,98 @@ class Requests(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1)
 
 
+class Threads(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        shutil.copy(FOLDER / "kit.py", cls.folder.name)
+        program = pathlib.Path(cls.folder.name, "threads.py")
+        program.write_text(THREADS)
+        settings = (("repeat", ""), ("threads", "2"), ("threads", "8"), ("threads*repeat", "4"), ("repeat", ""),
+                    ("threads*batch", "4*16/0"), ("batch", "16/0"))
+        requests = [speak.request("count", {}, axis=axis, setting=setting) for axis, setting in settings]
+        cls.hello, cls.answers, _ = speak.converse(program, requests)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_set_read_back_and_restored(self):
+        self.assertEqual(self.hello["axes"], ["repeat", "fresh", "threads"])
+        self.assertEqual([speak.observation(a)["threads"] for a in (self.answers[i] for i in (0, 1, 3, 4))], [3, 2, 4, 3])
+        outputs = [hashlib.sha256(struct.pack("<q", count)).hexdigest() for count in (3, 2, 4, 3)]
+        self.assertEqual([speak.digests(self.answers[i])["y"] for i in (0, 1, 3, 4)], outputs)
+
+    def test_a_count_that_did_not_take_is_skipped(self):
+        ((answer,),) = self.answers[2:3]
+        self.assertEqual((answer["type"], answer["reason"], answer["text"]),
+                         ("skip", "unsupported", "threads 8: the library runs 4"))
+
+    def test_products_with_an_unknown_axis_are_skipped(self):
+        for (answer,) in self.answers[5:]:
+            self.assertEqual((answer["type"], answer["reason"]), ("skip", "unsupported"))
+            self.assertIn("'batch'", answer["text"])
+
+
+class Require(unittest.TestCase):
+    """What is measured is missing or broken: exit 127 and one last line, so that the suite skips the cases."""
+
+    def outcome(self, module):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(FOLDER / "kit.py", folder)
+            if module is not None:
+                pathlib.Path(folder, "thing.py").write_text(module)
+            program = pathlib.Path(folder, "p.py")
+            program.write_text("import kit\nthing = kit.require('thing')\nprint('here', thing.__name__)\n")
+            return subprocess.run([sys.executable, program], text=True, capture_output=True, check=False)
+
+    def test_what_cannot_be_imported(self):
+        for module, why in ((None, "this Python has no module 'thing'"),
+                            ("import nothing_else", "this Python has no module 'nothing_else'"),
+                            ("raise ImportError('\\n\\nlibfortran.so.5: cannot open\\nmore')", "libfortran.so.5: cannot open"),
+                            ("try:\n  import deep\nexcept ImportError as e:\n  raise ImportError('long story') from e",
+                             "No module named 'deep'"),
+                            ("raise SystemExit", "SystemExit"), ("1 / 0", "ZeroDivisionError: division by zero"),
+                            ("print('half', end='')\n1 / 0", "ZeroDivisionError: division by zero")):
+            done = self.outcome(module)
+            with self.subTest(module=module):
+                self.assertEqual(done.returncode, 127)
+                self.assertEqual(done.stderr.splitlines()[-1].partition("cannot import 'thing': ")[2].count("\n"), 0)
+                self.assertIn(why, done.stderr.splitlines()[-1])
+
+    def test_what_can(self):
+        done = self.outcome("print('on import')")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "on import\nhere thing\n", ""))
+
+
+class FromMemory(unittest.TestCase):
+    def test_types_and_shapes(self):
+        for code, values, dtype in (("d", [0.5, -0.0], "f64"), ("f", [0.5, 1e9], "f32"), ("q", [-1, 2], "s64"),
+                                    ("l", [-1, 2], "s64"), ("i", [-1, 2], "s32"), ("h", [-1, 2], "s16"),
+                                    ("b", [-1, 2], "s8"), ("B", [1, 2], "u8"), ("H", [1, 2], "u16"), ("I", [1, 2], "u32"),
+                                    ("Q", [1, 2], "u64")):
+            found, want = kit.from_memory(array.array(code, values)), kit.Output(dtype, values)
+            self.assertEqual((found.dtype, found.shape, found.bytes, found.values()), (dtype, [2], want.bytes, want.values()))
+
+    def test_rows_of_a_shape(self):
+        flat = memoryview(struct.pack("=6d", *range(6))).cast("d", [2, 3])
+        self.assertEqual(kit.from_memory(flat).shape, [2, 3])
+        self.assertEqual(kit.from_memory(memoryview(array.array("d", range(6)))[::2]).values(), (0.0, 2.0, 4.0))
+
+    def test_bytes_are_little_endian_everywhere(self):
+        values = array.array("d", [1.5, -2.0])
+        want = kit.from_memory(values).bytes
+        values.byteswap()
+        with mock.patch.object(kit.sys, "byteorder", "big"):
+            self.assertEqual(kit.from_memory(values).bytes, want)
+
+    def test_strangers_are_refused(self):
+        with self.assertRaises(TypeError):
+            kit.from_memory([1.0])
+        with self.assertRaises(TypeError):
+            kit.from_memory(memoryview(b"ab").cast("c"))
+
+
 class Inputs(unittest.TestCase):
     def inputs(self, **members):
         return kit.Inputs(speak.request("x", {}, **members))
@@ -286,6 +411,17 @@ class Inputs(unittest.TestCase):
         self.assertTrue(min(wide) < 0 < max(wide))
         self.assertTrue(-1 <= min(unit) < -0.99 and 0.99 < max(unit) < 1)
         self.assertEqual(set(exact), {float(i) for i in range(-8, 9)})
+
+    def test_arrays_hold_the_same_floats(self):
+        for name in SETS:
+            inputs = self.inputs(set=name)
+            self.assertEqual(inputs.array("x", 999).tolist(), inputs.floats("x", 999))
+            self.assertEqual(inputs.array("x", 999, "f32"), array.array("f", inputs.floats("x", 999)))
+
+    def test_a_spoilt_array_stays_a_copy(self):
+        inputs = self.inputs()
+        inputs.array("x", 4)[0] = math.inf
+        self.assertNotEqual(inputs.array("x", 4)[0], math.inf)
 
     def test_a_spoilt_copy_stays_a_copy(self):
         inputs = self.inputs()
@@ -315,6 +451,11 @@ class Explain(unittest.TestCase):
     def test_ulps_across_zero(self):
         tiny = math.ldexp(1.0, -1074)
         self.assertEqual(kit.explain("y", kit.f64([tiny]), kit.f64([-tiny]))["max_ulp"], "2")
+
+    def test_ulps_of_each_type(self):
+        for dtype, one, above in (("f32", 1.0, 1.0 + 2**-23), ("f16", 1.0, 1.0 + 2**-10), ("f64", 1.0, 1.0 + 2**-52)):
+            pair = kit.Output(dtype, [one, -one]), kit.Output(dtype, [above, -above])
+            self.assertEqual(kit.explain("y", *pair)["max_ulp"], "1", dtype)
 
     def test_infinite_differences_stay_out_of_json(self):
         found = kit.explain("y", kit.f64([math.inf, -1e308]), kit.f64([1.0, 1e308]))
