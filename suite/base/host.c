@@ -236,6 +236,7 @@ static const char *const variables[] = {
     "TORCH_CUDNN_V8_API_DISABLED",
     "PYTORCH_CUDA_ALLOC_CONF",
     "XLA_FLAGS",
+    "NPROC", /* threads of XLA */
     "TF_DETERMINISTIC_OPS",
     "TF_CUDNN_DETERMINISTIC",
     "TF_CUDNN_USE_AUTOTUNE",
