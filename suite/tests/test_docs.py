@@ -527,12 +527,18 @@ class Completion(unittest.TestCase):
 
     def test_program(self):
         """The hidden command that the scripts ask."""
-        def ask(prefix):
-            return run([DETPROBE, "__complete", prefix]).stdout.split()
+        def ask(prefix, **variables):
+            return run([DETPROBE, "__complete", prefix], env=environment(**variables)).stdout.split()
         self.assertEqual(ask(""), ["cpu/", "cuda/", "python/"])
         self.assertIn("cpu/gemm/", ask("cpu/"))
         self.assertEqual(ask("cp"), ask("cpu/"), "one way to go on is gone")
-        self.assertEqual(ask("py"), ask("python/stdlib/"))
+        self.assertEqual(ask("py"), ["python/jax/", "python/numpy/", "python/stdlib/"])
+        (self.folder / "alone.py").touch()
+        (self.folder / "alone.json").write_text(json.dumps(
+            {"schema_version": "1.0", "program": "alone.py", "cases": [{"id": "alone/x/a", "op": "o"}, {"id": "alone/x/b", "op": "o"}]}))
+        for name in ("first.json", "second.json"):
+            (self.folder / name).unlink()
+        self.assertEqual(ask("al", DETPROBE_PROBE_PATH=str(self.folder)), ["alone/x/a", "alone/x/b"])
         self.assertEqual(ask("python/stdlib/list-s"), ["python/stdlib/list-sum"])
         self.assertEqual(ask("@py"), ["@python"])
         self.assertIn("@openmp", ask("@"))
@@ -595,12 +601,12 @@ class Completion(unittest.TestCase):
         ("detprobe run --lev\t", "detprobe run --level ", "detprobe run --level="),
         ("detprobe run --level q\t", "detprobe run --level quick "),
         ("detprobe run --level=q\t", "detprobe run --level=quick "),
-        ("detprobe run pyt\tlist-s\t", "detprobe run python/stdlib/list-sum "),
+        ("detprobe run pyt\tst\tlist-s\t", "detprobe run python/stdlib/list-sum "),
         ("detprobe run @pyt\t", "detprobe run @python "),
         ("detprobe run --exclude @pyt\t", "detprobe run --exclude @python "),
         ("detprobe run --exclude=@pyt\t", "detprobe run --exclude=@python "),
-        ("detprobe run 'pyt\tlist-s\t", "detprobe run 'python/stdlib/list-sum' "),
-        ("detprobe list --exclude=pyt\t", "detprobe list --exclude=python/stdlib/"),
+        ("detprobe run 'pyt\tst\tlist-s\t", "detprobe run 'python/stdlib/list-sum' "),
+        ("detprobe list --exclude=pyt\tst\t", "detprobe list --exclude=python/stdlib/"),
         ("detprobe val\tse\t", "detprobe validate second.json "),
         ("detprobe run --report js\tfi\t", "detprobe run --report json:first.json "),
         ("detprobe run --axis fresh,bus\t", "detprobe run --axis fresh,busy ", "detprobe run --axis fresh,busy"),
