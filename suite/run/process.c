@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,14 @@
 #include <unistd.h>
 
 #include "suite/base/text.h"
+
+/* Of Linux 5.9 and 5.11; what C libraries before 2.34 lack. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
 
 enum { CHILD_IN = 3, CHILD_OUT = 4, CHILD_FREE = 5 };
 

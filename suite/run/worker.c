@@ -419,12 +419,25 @@ void dp_worker_input(struct dp_worker *worker)
     }
 }
 
+/* Signals that end a process; glibc names them from 2.32 on only. */
+static const char *signal_name(int number)
+{
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
+        [SIGXFSZ] = "SIGXFSZ", [SIGIO] = "SIGIO",     [SIGPWR] = "SIGPWR",   [SIGSYS] = "SIGSYS",
+    };
+    const char *name = (size_t)number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+    return name ? name : "SIG?";
+}
+
 /* How a process ended, in words that are the same each time. */
 static void describe_status(int status, char *ret, size_t size)
 {
     if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(ret, size, "was killed by signal %d (SIG%s)", WTERMSIG(status), name ? name : "?");
+        snprintf(ret, size, "was killed by signal %d (%s)", WTERMSIG(status), signal_name(WTERMSIG(status)));
     } else {
         snprintf(ret, size, "exited with status %d", WEXITSTATUS(status));
     }
