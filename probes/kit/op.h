@@ -100,7 +100,7 @@ struct kit_buffers {
 struct kit_prepared {
     size_t workspace_bytes;
     size_t native_bytes[KIT_MAX_OPERANDS]; /* of operands that are `chosen` */
-    char chosen[160]; /* what the library chose: algorithm or implementation name; "" if it does not say */
+    char chosen[480]; /* what the library chose: algorithm or implementation name; "" if it does not say */
     /* What the library itself says of what it chose: "deterministic" or "nondeterministic"; NULL: nothing */
     const char *declared;
 };
@@ -130,6 +130,8 @@ struct kit_call {
     const struct kit_shape *shape;
     const char *choice; /* NULL: the library's own */
     int threads;        /* as read back */
+    size_t offset;      /* of axis align; operand by operand what kit_operand_offset makes of it
+                           (probes/kit/shape.h) */
     int lanes; /* so many runs are under way at once, with outputs and workspaces of their own: handles
                   that only one may use are made for each lane. 1 but on axis concurrency */
     void *state;

@@ -81,8 +81,8 @@ static int alloc_one(struct kit_operands *operands, int index)
 {
     const struct kit_backend *backend = operands->backend;
     const struct kit_operand *operand = &operands->shape.operand[index];
-    const size_t bytes = operands->bytes[index], element = kit_dtype_size(operand->dtype);
-    const size_t offset = (operands->offset + element - 1) / element * element;
+    const size_t bytes = operands->bytes[index];
+    const size_t offset = kit_operand_offset(operand, operands->offset);
     for (int lane = 0; lane < operands->lanes; lane++) {
         struct kit_block *const work = &operands->lane[lane].work[index];
         if (lane > 0 && !kit_is_changed(operand)) {

@@ -170,6 +170,7 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
                                       .shape = &session->shape,
                                       .choice = session->choice,
                                       .threads = threads,
+                                      .offset = (size_t)request->setting.offset,
                                       .lanes = lanes};
     session->op = op; /* from here on release is due */
     rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;

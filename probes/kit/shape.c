@@ -62,6 +62,12 @@ bool kit_is_dense(const struct kit_operand *operand)
     return true;
 }
 
+size_t kit_operand_offset(const struct kit_operand *operand, size_t offset)
+{
+    const size_t element = kit_dtype_size(operand->dtype);
+    return (offset + element - 1) / element * element;
+}
+
 bool kit_is_input(const struct kit_operand *operand)
 {
     return operand->role != KIT_OUT;
