@@ -38,6 +38,8 @@ const struct dp_stack_role dp_stack_roles[] = {
     {.role = "lapack",
      .names = {"liblapack.so.3", "libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2", "*openblas*.so*"},
      .symbols = {"sgetrf_", "scipy_sgetrf_64_", "scipy_sgetrf_", "sgetrf_64_"}},
+    {.role = "fftw", .names = {"libfftw3.so.3"}},
+    {.role = "fftwf", .names = {"libfftw3f.so.3"}},
     {.role = "onednn", .names = {"libdnnl.so.3", "libdnnl.so.2"}, .linked = true},
     {.role = "openmp",
      .names = {"libgomp.so.1", "libgomp-*.so*", "libomp.so.5", "libiomp5.so"},
