@@ -124,6 +124,7 @@ static void describe_openblas(struct kit_library *ret)
     if (text) { /* the kernels in use: the configuration may name those it was built for */
         char path[sizeof(ret->path)];
         kit_path_of(*(void **)&text, path, sizeof(path));
+        snprintf(ret->isa, sizeof(ret->isa), "%s", text());
         add_config(ret, " core=%s%s%s", text(), strcmp(path, ret->path) ? " kernels=" : "",
                    strcmp(path, ret->path) ? path : "");
     }

@@ -100,6 +100,7 @@ void mkl_describe(void *library, struct kit_library *ret)
         const char *const name = branch > 0 && branch < BRANCHES ? branches[branch] : NULL;
         char number[16];
         snprintf(number, sizeof(number), "%d", branch);
+        snprintf(ret->isa, sizeof(ret->isa), "%s", name ? name : number);
         snprintf(ret->config + length, sizeof(ret->config) - length, " cbwr=%s%s", name ? name : number,
                  all != branch ? ",strict" : "");
     }

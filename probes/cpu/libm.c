@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
 
 #include "probes/kit/dtype.h"
 #include "probes/kit/op.h"
@@ -304,6 +307,23 @@ static int open_libraries(void)
     return KIT_OK;
 }
 
+/* What glibc's functions are chosen by: the processor's features without those that GLIBC_TUNABLES takes
+ * away, as levels of the x86-64 psABI. "": an older glibc does not tell. */
+static void read_level(char *ret, size_t size)
+{
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+    const char *level = "x86-64";
+    if (CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512DQ)) {
+        level = "x86-64-v4";
+    } else if (CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(FMA)) {
+        level = "x86-64-v3";
+    } else if (CPU_FEATURE_ACTIVE(SSE4_1) && CPU_FEATURE_ACTIVE(SSE4_2)) {
+        level = "x86-64-v2";
+    }
+    snprintf(ret, size, "%s", level);
+#endif
+}
+
 static int libraries(struct kit_library *ret, int max)
 {
     double (*const defined)(double) = exp;
@@ -312,6 +332,7 @@ static int libraries(struct kit_library *ret, int max)
     if (count < max) {
         ret[count] = (struct kit_library){.role = "libm", .name = "glibc libm"};
         snprintf(ret[count].version, sizeof(ret[count].version), "%s", gnu_get_libc_version());
+        read_level(ret[count].isa, sizeof(ret[count].isa));
         kit_path_of((const void *)(uintptr_t)defined, ret[count].path, sizeof(ret[count].path));
         count++;
     }

@@ -5,6 +5,7 @@
  */
 #include "probes/cpu/onednn.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -487,6 +488,13 @@ int onednn_libraries(struct kit_library *ret, int max)
              version->patch);
     snprintf(ret[0].config, sizeof(ret[0].config), "effective isa 0x%x",
              (unsigned)dnnl_get_effective_cpu_isa());
+    /* "cpu_isa_avx512_core" -> the word of ONEDNN_MAX_CPU_ISA */
+    static const char prefix[] = "cpu_isa_";
+    const char *isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+    isa += strncmp(isa, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+    for (size_t i = 0; isa[i] && i + 1 < sizeof(ret[0].isa); i++) {
+        ret[0].isa[i] = (char)toupper((unsigned char)isa[i]);
+    }
     kit_path_of((const void *)dnnl_version, ret[0].path, sizeof(ret[0].path));
     return 1;
 }

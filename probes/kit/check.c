@@ -236,7 +236,8 @@ int kit_check_reference(const struct kit_operands *operands, struct kit_call *ca
     }
     size_t count = 0;
     int64_t *const cells =
-        kit_check_cells(&operands->shape.operand[output], operands->shape.flops, mask, &count);
+        kit_check_cells(&operands->shape.operand[output],
+                        request->setting.sampled ? INFINITY : operands->shape.flops, mask, &count);
     const int rc = check_cells(operands, call, request, output, logical, cells, count, ret_error_over_bound);
     free(cells);
     return rc;

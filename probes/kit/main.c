@@ -64,6 +64,9 @@ static json_t *library_json(const struct kit_library *library)
     if (item && library->config[0]) {
         json_object_set_new(item, "config", json_string(library->config));
     }
+    if (item && library->isa[0]) {
+        json_object_set_new(item, "isa", json_string(library->isa));
+    }
     return item;
 }
 
@@ -99,7 +102,8 @@ static bool offers_choices(const struct kit_program *program)
 
 static json_t *hello(const struct kit_program *program, const struct kit_session *session)
 {
-    json_t *const axes = json_pack("[s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align");
+    json_t *const axes =
+        json_pack("[s, s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align", "isa");
     if (session->initial_threads > 0) {
         json_array_append_new(axes, json_string("threads"));
     }

@@ -196,6 +196,7 @@ int kit_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct kit_library {
     const char *role; /* "cblas", "onednn", "openmp" */
     char name[64], version[64], path[512], config[256];
+    char isa[64]; /* the instruction set that it runs on, in its own word; "": it does not say */
 };
 
 /* The program: one per executable. `main` is `return kit_main(&program);`. */

@@ -21,9 +21,10 @@ struct kit_setting {
     int algorithm;              /* 0: as the case says; i + 1: the i-th of the op's choices */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
     enum kit_busy busy;
-    int offset; /* bytes by which operands begin beside their alignment */
-    int lanes;  /* runs at once; 0: one after the other */
-    int device; /* 0: the one that is open; i + 1: it must be device i */
+    int offset;   /* bytes by which operands begin beside their alignment */
+    int lanes;    /* runs at once; 0: one after the other */
+    bool sampled; /* of right results a sample is checked, not every cell */
+    int device;   /* 0: the one that is open; i + 1: it must be device i */
 };
 
 struct kit_request {

@@ -43,7 +43,7 @@ static const struct dp_member change_members[] = {
 static const struct dp_member library_members[] = {
     {"role", DP_MEMBER_NAME, true, 0, 64, NULL},        {"name", DP_MEMBER_NAME, true, 0, 256, NULL},
     {"version", DP_MEMBER_STRING, true, 0, 256, NULL},  {"path", DP_MEMBER_STRING, true, 0, 4096, NULL},
-    {"config", DP_MEMBER_STRING, false, 0, 4096, NULL},
+    {"config", DP_MEMBER_STRING, false, 0, 4096, NULL}, {"isa", DP_MEMBER_NAME, false, 0, 63, NULL},
 };
 static const struct dp_member skip_members[] = {
     {"reason", DP_MEMBER_WORD, true, 0, 0, SKIP_REASONS},
