@@ -15,6 +15,9 @@
 
 #define REPORT_LIMIT ((size_t)256 << 20) /* bytes of a file: a deep run of every case stays well below */
 
+const char *const dp_report_axes[] = {"repeat", "fresh", "poison",    "busy", "concurrency", "threads",
+                                      "batch",  "align", "algorithm", "isa",  "device",      NULL};
+
 static json_t *printable_text(const char *string, size_t length)
 {
     char *shown = dp_printable(string, length);
@@ -75,7 +78,8 @@ static json_t *summarise(const json_t *results)
     static const char *const status_words[] = {"none", "allows", "kept", "broken", NULL};
     json_t *counts = zero_counts(observed_words);
     json_t *guarantees = zero_counts(status_words);
-    json_t *nondeterministic = json_array(), *wrong = json_array(), *broken = json_array();
+    json_t *nondeterministic = json_array(), *wrong = json_array(), *broken = json_array(),
+           *under = json_array();
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
         json_t *name = json_object_get(result, "case");
@@ -89,12 +93,20 @@ static json_t *summarise(const json_t *results)
         if (strcmp(observed, "wrong") == 0) {
             json_array_append(wrong, name);
         }
+        if (dp_result_wrong_under(result)) {
+            json_array_append(under, name);
+        }
         if (strcmp(status, "broken") == 0) {
             json_array_append(broken, name);
         }
     }
-    return json_pack("{sososososo}", "counts", counts, "guarantees", guarantees, "nondeterministic",
-                     nondeterministic, "wrong", wrong, "broken", broken);
+    json_t *summary = json_pack("{sososososo}", "counts", counts, "guarantees", guarantees,
+                                "nondeterministic", nondeterministic, "wrong", wrong, "broken", broken);
+    if (json_array_size(under) > 0) { /* most reports have none, and older ones no such member */
+        json_object_set(summary, "wrong_under", under);
+    }
+    json_decref(under);
+    return summary;
 }
 
 static int body_digest(const json_t *body, char ret_hex[DP_SHA256_HEX], struct dp_err *err)
@@ -279,6 +291,11 @@ bool dp_result_ran(const json_t *result)
 bool dp_result_broken(const json_t *result)
 {
     return strcmp(dp_json_string(json_object_get(result, "guarantee"), "status", ""), "broken") == 0;
+}
+
+bool dp_result_wrong_under(const json_t *result)
+{
+    return json_array_size(json_object_get(result, "wrong_under")) > 0;
 }
 
 bool dp_backend_ran(const json_t *results, const char *backend)

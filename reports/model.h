@@ -37,11 +37,17 @@ json_t *dp_report_load(const char *path, struct dp_err *err);
 /* Frees what each setting of each axis gave, most of a large report: for who compares reports. */
 void dp_report_forget_settings(json_t *report);
 
+/* The axes in the order of the design, ended by NULL: every list of them, also those of the schemas, is held
+ * against this one by a test. */
+extern const char *const dp_report_axes[];
+
 /* Of an entry of body.results (or body.controls, for the first): is this what was observed; did it give a
  * verdict (repeats, varies, wrong); is its guarantee broken? */
 bool dp_result_is(const json_t *result, const char *observed);
 bool dp_result_ran(const json_t *result);
 bool dp_result_broken(const json_t *result);
+/* Are its results wrong under a capped instruction set, whatever they are without? */
+bool dp_result_wrong_under(const json_t *result);
 /* Did any case of the backend give a verdict? */
 bool dp_backend_ran(const json_t *results, const char *backend);
 

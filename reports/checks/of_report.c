@@ -31,7 +31,8 @@ static enum dp_check_state state_of(const json_t *result)
     };
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (dp_result_is(result, states[i].observed)) {
-            return dp_result_broken(result) ? DP_CHECK_FAIL : states[i].state;
+            return dp_result_broken(result) || dp_result_wrong_under(result) ? DP_CHECK_FAIL
+                                                                             : states[i].state;
         }
     }
     return DP_CHECK_ERROR;
@@ -45,7 +46,7 @@ static const char *kind_of(const json_t *result)
     if (strcmp(observed, "skipped") == 0 || strcmp(observed, "error") == 0) {
         return dp_json_string(result, "reason", observed);
     }
-    return dp_result_broken(result) ? "broken" : observed;
+    return dp_result_broken(result) ? "broken" : dp_result_wrong_under(result) ? "wrong" : observed;
 }
 
 /* "varies · broken: distinct 2 of 3 processes, 1 of 2 seeds"; of what did not run the reason. Owned. */

@@ -33,10 +33,6 @@ struct findings {
 
 /* --- where bits moved --- */
 
-static const char *const axis_names[] = {"repeat",  "fresh", "poison", "busy",      "concurrency",
-                                         "threads", "batch", "align",  "algorithm", "device"};
-#define AXES (sizeof(axis_names) / sizeof(axis_names[0]))
-
 static bool moved_along(const json_t *measured, const char *name)
 {
     const json_t *axis = json_object_get(json_object_get(measured, "axes"), name);
@@ -46,9 +42,9 @@ static bool moved_along(const json_t *measured, const char *name)
 /* The first axis along which the measurement saw bits differ. */
 static const char *axis_that_moved(const json_t *measured)
 {
-    for (size_t i = 0; i < AXES; i++) {
-        if (moved_along(measured, axis_names[i])) {
-            return axis_names[i];
+    for (size_t i = 0; dp_report_axes[i]; i++) {
+        if (moved_along(measured, dp_report_axes[i])) {
+            return dp_report_axes[i];
         }
     }
     return NULL;
@@ -75,9 +71,9 @@ static const char *blind_axis(const struct subject *s, const struct finding *fin
         const bool known = dp_json_array_has(json_object_get(s->before, "sensitive_to"), finding->axis);
         return known || baseline_measured(s, finding->axis) ? NULL : finding->axis;
     }
-    for (size_t i = 0; finding->rule == DP_RULE_VARIES && i < AXES; i++) {
-        if (moved_along(s->measured, axis_names[i]) && !baseline_measured(s, axis_names[i])) {
-            return axis_names[i];
+    for (size_t i = 0; finding->rule == DP_RULE_VARIES && dp_report_axes[i]; i++) {
+        if (moved_along(s->measured, dp_report_axes[i]) && !baseline_measured(s, dp_report_axes[i])) {
+            return dp_report_axes[i];
         }
     }
     return NULL;
@@ -116,6 +112,18 @@ static bool newly_varies(const struct subject *s)
     return !dp_result_is(s->before, "varies");
 }
 
+/* Are results wrong under a capped instruction set under which those of the baseline are not? */
+static bool has_new_cap(const struct subject *s)
+{
+    const json_t *is = json_object_get(s->result, "wrong_under");
+    const json_t *was = json_object_get(s->before, "wrong_under");
+    bool new = false;
+    for (size_t i = 0; i < json_array_size(is); i++) {
+        new = new || !dp_json_array_has(was, json_string_value(json_array_get(is, i)));
+    }
+    return new;
+}
+
 static bool is_new(const struct subject *s, const struct finding *finding)
 {
     if (!s->known->diff || json_object_get(s->known->disagreed, s->id)) {
@@ -131,7 +139,7 @@ static bool is_new(const struct subject *s, const struct finding *finding)
     case DP_RULE_BROKEN:
         return !dp_result_broken(s->before);
     case DP_RULE_WRONG:
-        return !dp_result_is(s->before, "wrong");
+        return finding->axis ? has_new_cap(s) : !dp_result_is(s->before, "wrong");
     case DP_RULE_ERROR:
         return !dp_result_is(s->before, "error");
     case DP_RULE_VARIES:
@@ -186,6 +194,20 @@ static struct finding found_reason(const struct subject *s, enum dp_rule rule, c
     char *line = dp_printf("%s%s", format, reason);
     free(reason);
     return (struct finding){rule, NULL, line};
+}
+
+/* "wrong under openblas/Prescott, openblas/Core2" */
+static struct finding found_capped(const struct subject *s)
+{
+    const json_t *caps = json_object_get(s->result, "wrong_under");
+    struct dp_text line = DP_TEXT(4096);
+    dp_text_put(&line, "wrong under ");
+    for (size_t i = 0; i < json_array_size(caps); i++) {
+        char *cap = dp_gate_shown(json_string_value(json_array_get(caps, i)));
+        dp_text_printf(&line, "%s%s", i ? ", " : "", cap);
+        free(cap);
+    }
+    return (struct finding){DP_RULE_WRONG, "isa", line.data};
 }
 
 static struct finding found_selection(const struct subject *s)
@@ -274,6 +296,10 @@ static void find_observed(struct findings *all, const struct subject *s)
     }
     if (all->rules->fails[DP_RULE_WRONG] && dp_result_is(s->result, "wrong")) {
         finding = found_reason(s, DP_RULE_WRONG, "wrong: ");
+        add(all, s, &finding);
+    }
+    if (all->rules->fails[DP_RULE_WRONG] && dp_result_wrong_under(s->result)) {
+        finding = found_capped(s);
         add(all, s, &finding);
     }
     if (all->rules->fails[DP_RULE_ERROR] && dp_result_is(s->result, "error")) {

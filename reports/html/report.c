@@ -39,7 +39,9 @@ static const char *tone_of(const struct dp_html_cases *page)
 {
     const json_t *summary = json_object_get(page->sheet.body, "summary");
     const json_t *exit = json_object_get(page->sheet.measurements, "exit");
-    if (json_array_size(json_object_get(summary, "broken")) + counted(page, "wrong") > 0) {
+    if (json_array_size(json_object_get(summary, "broken")) + counted(page, "wrong") +
+            json_array_size(json_object_get(summary, "wrong_under")) >
+        0) {
         return "bad";
     }
     return dp_json_int(exit, "code", DP_EXIT_NO_VERDICT) == DP_EXIT_OK ? "good" : "warn";

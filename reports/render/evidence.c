@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
@@ -138,6 +139,7 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
         add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));
         add_bound(&out, entry);
     }
+    add_names(&out, "wrong under", json_object_get(result, "wrong_under"));
     char *owned = dp_strdup(out.data ? out.data : "");
     dp_text_free(&out);
     return owned;
@@ -208,6 +210,21 @@ static const char *declared_text(const json_t *entry, const json_t *result)
                                                                 : "";
 }
 
+/* "at openblas/Prescott: ..." of the first setting of axis isa with wrong results; NULL: none. */
+static const char *capped_text(const json_t *entry, const json_t *result)
+{
+    const json_t *settings = json_object_get(tally_of(entry, "isa"), "settings");
+    for (size_t i = 0; dp_result_wrong_under(result) && i < json_array_size(settings); i++) {
+        const json_t *setting = json_array_get(settings, i);
+        const char *wrong = dp_json_string(setting, "wrong", NULL);
+        if (wrong && dp_json_array_has(json_object_get(result, "wrong_under"),
+                                       dp_json_string(setting, "setting", ""))) {
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
 {
     const json_t *entry = entry_of(sheet, result);
@@ -224,7 +241,11 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
         return note;
     }
     if (strcmp(observed, "repeats") == 0) {
+        const char *capped = capped_text(entry, result);
         const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
+        if (capped) {
+            return dp_strdup(capped);
+        }
         return dp_strdup(strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
                                                        : declared_text(entry, result));
     }

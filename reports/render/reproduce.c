@@ -84,12 +84,30 @@ char *dp_reproduce_case(const char *id)
     return word;
 }
 
+/* Axes that wait for what is known of the machine are none of level quick: there they were asked for, and so
+ * were all that are in the plan. */
+static void put_axes(struct dp_text *out, const json_t *plan)
+{
+    const json_t *axes = json_object_get(plan, "axes");
+    const bool quick = strcmp(dp_json_string(plan, "level", ""), "quick") == 0;
+    struct dp_text words = DP_TEXT(1000);
+    if (quick && (dp_json_array_has(axes, "isa") || dp_json_array_has(axes, "device"))) {
+        for (size_t i = 0; i < json_array_size(axes); i++) {
+            const char *axis = json_string_value(json_array_get(axes, i));
+            dp_text_printf(&words, "%s%s", words.length ? "," : "", axis ? axis : "");
+        }
+    }
+    put_option(out, "axis", words.length ? words.data : NULL);
+    dp_text_free(&words);
+}
+
 char *dp_reproduce_after(const json_t *report)
 {
     const json_t *body = json_object_get(report, "body"), *plan = json_object_get(body, "plan");
     const json_t *stack = json_object_get(json_object_get(body, "environment"), "stack");
     struct dp_text out = DP_TEXT(MOST);
     put_option(&out, "level", dp_json_string(plan, "level", NULL));
+    put_axes(&out, plan);
     put_option(&out, "seed", dp_json_string(plan, "seed", NULL));
     /* A process that was measured is over: its files had no name but its own. */
     if (strcmp(dp_json_string(stack, "kind", ""), "process") != 0) {

@@ -12,7 +12,7 @@
 
 struct numbers {
     size_t repeats, varies, wrong, error, untested, skipped;
-    size_t broken, varies_broken;
+    size_t broken, varies_broken, wrong_under;
 };
 
 static size_t count_of(const json_t *counts, const char *word)
@@ -30,7 +30,8 @@ static struct numbers numbers_of(const json_t *body)
                         .error = count_of(counts, "error"),
                         .untested = count_of(counts, "untested"),
                         .skipped = count_of(counts, "skipped"),
-                        .broken = json_array_size(json_object_get(summary, "broken"))};
+                        .broken = json_array_size(json_object_get(summary, "broken")),
+                        .wrong_under = json_array_size(json_object_get(summary, "wrong_under"))};
     const json_t *results = json_object_get(body, "results");
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
@@ -103,6 +104,8 @@ static void add_verdict(struct dp_text *out, const struct numbers *n)
     }
     add_count(out, n->broken, "guarantee broken", "guarantees broken");
     add_count(out, n->wrong, "operation gives wrong results", "operations give wrong results");
+    add_count(out, n->wrong_under, "operation gives wrong results under a capped instruction set",
+              "operations give wrong results under a capped instruction set");
     add_varying(out, n);
 }
 

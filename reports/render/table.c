@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "reports/render/advice.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
@@ -50,7 +51,8 @@ static bool is_finding(const json_t *result)
 {
     const char *observed = observed_of(result);
     return strcmp(observed, "varies") == 0 || strcmp(observed, "wrong") == 0 ||
-           strcmp(observed, "error") == 0 || strcmp(status_of(result), "broken") == 0;
+           strcmp(observed, "error") == 0 || strcmp(status_of(result), "broken") == 0 ||
+           dp_result_wrong_under(result);
 }
 
 static const char *short_name(const json_t *result)

@@ -308,6 +308,41 @@ static void put_not_measured(const struct dp_sheet *sheet)
     json_decref(counts);
 }
 
+/* What a capped library did with its cap; without --verbose only that it did nothing. */
+static void put_caps(const struct dp_sheet *sheet)
+{
+    const json_t *caps = json_object_get(sheet->measurements, "isa");
+    const char *label = "isa";
+    size_t ignored = 0;
+    struct dp_text names = DP_TEXT(65536);
+    for (size_t i = 0; i < json_array_size(caps); i++) {
+        const json_t *cap = json_array_get(caps, i), *families = json_object_get(cap, "families");
+        const char *setting = dp_json_string(cap, "setting", ""), *isa = dp_json_string(cap, "isa", NULL);
+        const char *dropped = dp_json_string(cap, "dropped", "");
+        struct dp_text line = DP_TEXT(65536);
+        for (size_t k = 0; k < json_array_size(families); k++) {
+            dp_words_join(&line, ", ", json_string_value(json_array_get(families, k)));
+        }
+        char *text = isa ? dp_printf("%s: ran on %s (%s)", setting, isa, line.data)
+                         : dp_printf("%s: %s (%s)", setting, dropped, line.data);
+        if (sheet->verbose) {
+            put_labelled(sheet, label, text);
+            label = "";
+        } else if (strncmp(dropped, "ignored", strlen("ignored")) == 0) {
+            dp_words_join(&names, ", ", setting);
+            ignored++;
+        }
+        free(text);
+        dp_text_free(&line);
+    }
+    if (ignored > 0) {
+        char *text = dp_printf("ignored by the library: %s", names.data);
+        put_labelled(sheet, label, text);
+        free(text);
+    }
+    dp_text_free(&names);
+}
+
 static char *skip_key(const json_t *result)
 {
     const char *text = dp_json_string(result, "text", "");
@@ -475,6 +510,7 @@ void dp_sheet_after(const struct dp_sheet *sheet)
     put_skipped(sheet);
     put_left_out(sheet);
     put_not_measured(sheet);
+    put_caps(sheet);
     put_controls(sheet);
 }
 

@@ -30,7 +30,7 @@ static int list_of(const json_t *result)
         int list;
     } rows[] = {
         {"repeats", PASSED}, {"varies", WARNED}, {"untested", WARNED}, {"wrong", FAILED}, {"error", FAILED}};
-    if (dp_result_broken(result)) {
+    if (dp_result_broken(result) || dp_result_wrong_under(result)) {
         return FAILED;
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

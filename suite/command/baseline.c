@@ -53,6 +53,7 @@ static void add_exit(json_t *baseline)
     const json_t *counts = json_object_get(summary, "counts");
     struct dp_verdict verdict = {.broken = json_array_size(json_object_get(summary, "broken")),
                                  .wrong = (size_t)dp_json_int(counts, "wrong", 0),
+                                 .wrong_under = json_array_size(json_object_get(summary, "wrong_under")),
                                  .varies = (size_t)dp_json_int(counts, "varies", 0),
                                  .errors = (size_t)dp_json_int(counts, "error", 0)};
     verdict.ran = (size_t)dp_json_int(counts, "repeats", 0) + verdict.varies + verdict.wrong;

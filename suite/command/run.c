@@ -157,7 +157,9 @@ static int passes(struct run *run, struct dp_err *err)
         return -1;
     }
     const size_t planned = run->plan.request_count;
-    dp_plan_add_devices(&run->plan, run->answers.hellos);
+    json_t *host = dp_host_facts();
+    dp_plan_add_later(&run->plan, run->answers.hellos, host);
+    json_decref(host);
     dp_answers_grow(&run->answers, run->plan.request_count);
     if (run->plan.request_count > planned && !run->verdict.signal && execute(run, err) != 0) {
         return -1;

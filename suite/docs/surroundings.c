@@ -39,6 +39,7 @@ const struct dp_surrounding dp_docs_variables[] = {
     {"OMP_WAIT_POLICY", "run", "'passive' for the programs unless it is set; the report records it"},
     {"LD_LIBRARY_PATH", "run doctor probe",
      "chooses linked libraries (oneDNN, OpenMP) and those found by their names"},
+    {"GLIBC_TUNABLES", "run", "the programs' own; axis isa sets glibc.cpu.hwcaps in it and keeps the rest"},
     {"CUDA_HOME", "run doctor probe", "where the CUDA toolkit is, for the library CUPTI beside it"},
     {"TMPDIR", "run", "where the scratch folder of a run is made, /tmp unless it is set"},
     {"NO_COLOR", "*", "set and not empty: no colour, unless --color asks for it"},

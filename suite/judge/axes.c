@@ -13,7 +13,7 @@
 const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
     {"repeat", true, false},     {"fresh", true, false},    {"poison", true, false}, {"busy", true, true},
     {"concurrency", true, true}, {"threads", false, false}, {"batch", false, false}, {"align", true, false},
-    {"algorithm", false, false}, {"isa", false, false},     {"device", true, false},
+    {"algorithm", false, false}, {"isa", true, false},      {"device", true, false},
 };
 
 #define MAX_FACTORS 4
@@ -208,10 +208,11 @@ static void compare_runs(const struct dp_fact *base, struct dp_moved *moved)
     }
 }
 
-/* A device has a process of its own. Where a new process alone moves the bits, its device says nothing. */
+/* A device or a cap has a process of its own. Where a new process alone moves the bits, it says nothing. */
 static bool is_confounded_by_fresh(const struct dp_view *view, const char *axis, int round)
 {
-    return strcmp(axis, "device") == 0 && dp_axis_moved(view, "fresh", round).moved;
+    return (strcmp(axis, "device") == 0 || strcmp(axis, "isa") == 0) &&
+           dp_axis_moved(view, "fresh", round).moved;
 }
 
 struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int round)

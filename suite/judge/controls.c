@@ -108,6 +108,7 @@ static struct outcome judge_control(const struct dp_view *view)
     default:
         judge_run(view, &outcome);
     }
+    json_decref(found.wrong_under);
     free(found.reason);
     return outcome;
 }

@@ -58,6 +58,13 @@ static bool wrong(const struct dp_verdict *verdict)
     return verdict->wrong > 0 && (fails_on(verdict, "broken") || fails_on(verdict, "varies"));
 }
 
+/* What a library computes at an instruction set that it can be held to, and that this processor runs, is a
+ * promise of its as much as what it computes by itself. */
+static bool wrong_under(const struct dp_verdict *verdict)
+{
+    return verdict->wrong_under > 0 && (fails_on(verdict, "broken") || fails_on(verdict, "varies"));
+}
+
 static bool varies(const struct dp_verdict *verdict)
 {
     return verdict->varies > 0 && fails_on(verdict, "varies");
@@ -123,6 +130,7 @@ static const struct rule rules[] = {
     {gate_passed, DP_EXIT_OK, "the gate passed"},
     {wrong, DP_EXIT_FINDINGS, "an operation gives wrong results"},
     {broken, DP_EXIT_FINDINGS, "a guarantee is broken"},
+    {wrong_under, DP_EXIT_FINDINGS, "an operation gives wrong results under a capped instruction set"},
     {varies, DP_EXIT_FINDINGS, "an operation varies"},
     {failed, DP_EXIT_NO_VERDICT, "an operation could not be tested because of an error"},
     {unconfirmed, DP_EXIT_NO_VERDICT, "a difference was seen and not confirmed"},

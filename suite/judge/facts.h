@@ -102,12 +102,16 @@ struct dp_found {
     const char *difference; /* of varies: selection or execution */
     bool suspect;           /* wants the difference again in a new process */
     bool unconfirmed;       /* untested because the difference did not come again (yet) */
+    json_t *wrong_under;    /* settings of axis isa at which its results are wrong; owned */
 };
 void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret);
 /* Takes what was found back: untested for this reason. */
 void dp_found_untested(struct dp_found *found, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What one round shows, for the controls. Reason is owned or NULL. */
 bool dp_round_is_wrong(const struct dp_view *view, int round, char **ret_reason);
+/* What is wrong with an observation made at a capped instruction set, NULL: nothing. It is that setting's
+ * alone: the case as it runs by itself is not wrong for it. Owned. */
+char *dp_capped_wrong(const struct dp_view *view, const struct dp_fact *fact);
 
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found); /* owned */
 json_t *dp_measure_json(const struct dp_view *view);                              /* owned */

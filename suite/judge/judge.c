@@ -38,6 +38,8 @@ static void judge_case(const struct dp_view *view, const struct dp_controls *con
     judged->broken += found.status && strcmp(found.status, "broken") == 0;
     json_array_append_new(judged->results, dp_result_json(view, &found));
     json_array_append_new(judged->measurements, dp_measure_json(view));
+    judged->wrong_under += found.status && json_array_size(found.wrong_under) > 0;
+    json_decref(found.wrong_under);
     free(found.reason);
 }
 

@@ -25,6 +25,7 @@ struct dp_judged {
     json_t *measurements; /* measurements.cases[] */
     size_t counts[DP_OBSERVED_MAX];
     size_t broken;      /* guarantees broken */
+    size_t wrong_under; /* cases with wrong results at a capped instruction set */
     bool controls_good; /* every control that ran behaved; a control that should vary and did not is not
                            counted here */
     bool unconfirmed;   /* a case is untested: its difference was seen once and not again in new processes */
@@ -51,6 +52,7 @@ struct dp_verdict {
     bool required_absent;                      /* --require */
     bool report_lost;                          /* report or log not written */
     size_t broken, wrong, varies, errors, ran; /* ran: results that are repeats, varies or wrong */
+    size_t wrong_under;                        /* cases with wrong results at a capped instruction set */
     bool unconfirmed;                          /* a difference that was seen once and never again */
     bool insensitive, allow_insensitive;
     const char *fail_on;       /* broken, varies, never */

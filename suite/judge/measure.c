@@ -143,6 +143,27 @@ static json_t *setting_digest(const struct dp_fact *fact)
     return json_string(hex);
 }
 
+/* What the library ran on, and whether its results of this number of seed were right, of whatever set. */
+static void add_capped(const struct dp_view *view, const struct dp_fact *fact, json_t *setting)
+{
+    const char *isa = dp_json_string(fact->answer, "isa", NULL);
+    char *wrong = NULL;
+    for (size_t i = 0; i < view->count && !wrong; i++) {
+        const struct dp_request *request = view->facts[i]->request;
+        if (request->retest == 0 && request->cap == fact->request->cap &&
+            request->seed_index == fact->request->seed_index) {
+            wrong = dp_capped_wrong(view, view->facts[i]);
+        }
+    }
+    if (isa) {
+        json_object_set_new(setting, "isa", json_string(isa));
+    }
+    if (wrong) {
+        json_object_set_new(setting, "wrong", json_string(wrong));
+    }
+    free(wrong);
+}
+
 static json_t *setting_json(const struct dp_view *view, const struct dp_fact *fact)
 {
     json_t *setting = json_object();
@@ -153,6 +174,9 @@ static json_t *setting_json(const struct dp_view *view, const struct dp_fact *fa
     json_object_set_new(setting, "repeats", json_boolean(observed && fact->distinct == 1));
     json_object_set_new(setting, "sha256",
                         observed && fact->distinct == 1 ? setting_digest(fact) : json_null());
+    if (observed && fact->request->cap) {
+        add_capped(view, fact, setting);
+    }
     if (observed) {
         json_object_set_new(setting, "runs", json_integer(fact->request->runs));
         json_object_set_new(setting, "distinct", json_integer((json_int_t)fact->distinct));
@@ -172,7 +196,9 @@ static json_t *measure_settings(const struct dp_view *view, const char *axis)
     json_t *settings = json_array();
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
-        if (fact->request->retest == 0 && strcmp(fact->request->axis, axis) == 0) {
+        /* a row of a setting and a seed: what was asked of other sets has none of its own */
+        if (fact->request->retest == 0 && strcmp(fact->request->axis, axis) == 0 &&
+            strcmp(fact->request->set, "wide") == 0) {
             json_array_append_new(settings, setting_json(view, fact));
         }
     }

@@ -172,6 +172,9 @@ static void add_ran(const struct dp_view *view, const struct dp_found *found, js
     if (declared) {
         json_object_set_new(result, "declared", json_string(declared));
     }
+    if (json_array_size(found->wrong_under) > 0) {
+        json_object_set(result, "wrong_under", found->wrong_under);
+    }
     if (json_object_size(remedy) > 0) {
         json_object_set_new(result, "remedy", json_deep_copy(remedy));
     }

@@ -40,9 +40,14 @@ static bool is_set(const struct dp_fact *fact, const char *set)
     return strcmp(fact->request->set, set) == 0;
 }
 
+static bool is_capped(const struct dp_fact *fact)
+{
+    return strcmp(fact->request->axis, "isa") == 0;
+}
+
 static char *wrong_reason(const struct dp_view *view, const struct dp_fact *fact)
 {
-    const bool base = strcmp(fact->request->axis, "repeat") == 0;
+    const bool base = strcmp(fact->request->axis, "repeat") == 0 || is_capped(fact);
     char *place = place_of(fact->request);
     char *reason = NULL;
     if (fact->unwritten) {
@@ -51,8 +56,8 @@ static char *wrong_reason(const struct dp_view *view, const struct dp_fact *fact
     } else if (fact->guard) {
         reason = dp_printf("guard: bytes outside output '%s' were written%s", fact->guard, place);
     } else if (base && !is_set(fact, "wide") && fact->error_over_bound > 1.0) {
-        reason = dp_printf("bound: output '%s' is farther from the reference than its error bound (set %s)",
-                           fact->error_output, fact->request->set);
+        reason = dp_printf("bound: output '%s' is farther from the reference than its error bound (set %s)%s",
+                           fact->error_output, fact->request->set, place);
     } else if (is_set(fact, "exact") && fact->distinct > 1 && view->full &&
                strcmp(dp_json_string(view->item->json, "arithmetic", ""), "direct") == 0) {
         reason = dp_printf("corruption: sums that are exact in any order differ%s", place);
@@ -66,7 +71,7 @@ bool dp_round_is_wrong(const struct dp_view *view, int round, char **ret_reason)
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
         char *reason = NULL;
-        if (fact->kind == DP_FACT_OBSERVATION && fact->request->retest == round) {
+        if (fact->kind == DP_FACT_OBSERVATION && fact->request->retest == round && !is_capped(fact)) {
             reason = wrong_reason(view, fact);
         }
         if (reason) {
@@ -75,6 +80,45 @@ bool dp_round_is_wrong(const struct dp_view *view, int round, char **ret_reason)
         }
     }
     return false;
+}
+
+char *dp_capped_wrong(const struct dp_view *view, const struct dp_fact *fact)
+{
+    return is_capped(fact) && fact->kind == DP_FACT_OBSERVATION ? wrong_reason(view, fact) : NULL;
+}
+
+/* Is there a result of these rounds at the cap that is wrong? */
+static bool wrong_at(const struct dp_view *view, const char *setting, int first, int last)
+{
+    bool wrong = false;
+    for (size_t i = 0; i < view->count && !wrong; i++) {
+        const struct dp_request *request = view->facts[i]->request;
+        if (request->retest >= first && request->retest <= last && strcmp(request->setting, setting) == 0) {
+            char *reason = dp_capped_wrong(view, view->facts[i]);
+            wrong = reason != NULL;
+            free(reason);
+        }
+    }
+    return wrong;
+}
+
+/* The caps at which results are wrong, each when a new process shows it again; others are suspect while
+ * rounds are left, and stand in the measurements alone. */
+static void find_capped(const struct dp_view *view, int rounds, struct dp_found *found)
+{
+    found->wrong_under = json_array();
+    for (size_t i = 0; i < view->count; i++) {
+        const char *setting = view->facts[i]->request->setting;
+        if (view->facts[i]->request->retest != 0 || !is_capped(view->facts[i]) ||
+            dp_json_array_has(found->wrong_under, setting) || !wrong_at(view, setting, 0, 0)) {
+            continue;
+        }
+        if (wrong_at(view, setting, 1, rounds)) {
+            json_array_append_new(found->wrong_under, json_string(setting));
+        } else {
+            found->suspect = found->suspect || rounds < DP_RETEST_ROUNDS;
+        }
+    }
 }
 
 /* Where repeat itself does not hold. */
@@ -279,4 +323,5 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
         settle(ret, DP_ERROR, failed->reason);
         ret->status = NULL;
     }
+    find_capped(view, rounds, ret);
 }

@@ -73,10 +73,15 @@ struct paid {
 static int64_t pay_program(const struct scheme *scheme, const struct dp_catalogue *catalogue,
                            const struct dp_program *program, struct paid *paid)
 {
+    bool caps = false;
+    for (size_t i = 0; i < catalogue->case_count; i++) {
+        const struct dp_case *item = &catalogue->cases[i];
+        caps = caps || (item->program == program && scheme_takes_caps(scheme, item));
+    }
     for (size_t i = 0; i < catalogue->program_count; i++) {
         if (catalogue->programs[i] == program && !paid->programs[i]) {
             paid->programs[i] = true;
-            return scheme_program_ns(scheme, program);
+            return scheme_program_ns(scheme, program, caps);
         }
     }
     return 0;

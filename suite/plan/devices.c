@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Axis device: what the plan leaves open until the machine is known.
+ * Axis device: a process for each other device of the machine than the one that the base process opened.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite/base/json.h"
 #include "suite/base/text.h"
-#include "suite/plan/plan.h"
+#include "suite/plan/later.h"
 #include "suite/plan/scheme.h"
 
 #define AXIS "device"
@@ -39,30 +39,18 @@ static bool same_class(const json_t *a, const json_t *b)
     return true;
 }
 
-/* Keeps an owned text for the plan's requests. */
-static const char *keep(struct dp_plan *plan, char *text)
-{
-    for (size_t i = 0; i < plan->text_count; i++) {
-        if (strcmp(plan->texts[i], text) == 0) {
-            free(text);
-            return plan->texts[i];
-        }
-    }
-    plan->texts = dp_realloc(plan->texts, plan->text_count + 1, sizeof(*plan->texts));
-    return plan->texts[plan->text_count++] = text;
-}
-
 static const char *why_dropped(struct dp_plan *plan, const json_t *base, const json_t *device)
 {
     return same_class(base, device)
                ? NULL
-               : keep(plan,
-                      dp_printf("another class of device than %lld: %.80s, compute capability %.20s, %lld "
-                                "multiprocessors",
-                                (long long)dp_json_int(base, "ordinal", 0),
-                                dp_json_string(device, "name", "unnamed"),
-                                dp_json_string(device, "compute_capability", "unknown"),
-                                (long long)dp_json_int(device, "multiprocessors", 0)));
+               : later_keep(
+                     plan,
+                     dp_printf("another class of device than %lld: %.80s, compute capability %.20s, %lld "
+                               "multiprocessors",
+                               (long long)dp_json_int(base, "ordinal", 0),
+                               dp_json_string(device, "name", "unnamed"),
+                               dp_json_string(device, "compute_capability", "unknown"),
+                               (long long)dp_json_int(device, "multiprocessors", 0)));
 }
 
 static void append(struct dp_plan *plan, struct dp_request request, json_int_t ordinal, const char *dropped)
@@ -72,8 +60,7 @@ static void append(struct dp_plan *plan, struct dp_request request, json_int_t o
     request.process = plan->fresh + 1 + (int)ordinal;
     request.runs = INVARIANT_RUNS;
     request.dropped = dropped;
-    plan->requests = dp_realloc(plan->requests, plan->request_count + 1, sizeof(*plan->requests));
-    plan->requests[plan->request_count++] = request;
+    later_append(plan, &request);
 }
 
 /* All devices for the inputs of one request at the base setting. */
@@ -83,8 +70,8 @@ static void add_for(struct dp_plan *plan, const struct dp_request *request, cons
     const json_int_t own = dp_json_int(base, "ordinal", 0);
     if (json_array_size(devices) < 2) {
         append(plan, *request, own,
-               keep(plan, dp_strdup("the machine has one device, there is none to compare "
-                                    "it with")));
+               later_keep(plan, dp_strdup("the machine has one device, there is none to compare "
+                                          "it with")));
         return;
     }
     for (json_int_t ordinal = 0; ordinal <= DP_FRESH_MAX; ordinal++) {
@@ -95,42 +82,15 @@ static void add_for(struct dp_plan *plan, const struct dp_request *request, cons
     }
 }
 
-static bool has_axis(const struct dp_plan *plan)
+void later_devices(const struct later *later, const struct dp_request *request)
 {
-    for (size_t i = 0; i < plan->axis_count; i++) {
-        if (strcmp(plan->axes[i], AXIS) == 0) {
-            return true;
-        }
+    if (strcmp(request->set, "wide") != 0) {
+        return;
     }
-    return false;
-}
-
-/* By name: then a program that cannot vary it says so. */
-static bool is_asked(const struct dp_plan *plan)
-{
-    for (size_t i = 0; i < plan->options.axes.count; i++) {
-        if (strcmp(plan->options.axes.items[i], AXIS) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void dp_plan_add_devices(struct dp_plan *plan, const json_t *hellos)
-{
-    const size_t count = plan->request_count;
-    for (size_t i = 0; i < count && has_axis(plan); i++) {
-        const struct dp_request request = plan->requests[i];
-        const struct dp_case *item = plan->cases[request.case_index];
-        const json_t *hello = json_object_get(hellos, item->program->name);
-        const bool base = strcmp(request.axis, "repeat") == 0 && request.retest == 0;
-        if (!base || strcmp(request.set, "wide") != 0 || request.seed_index >= FIRST_SEEDS || item->control) {
-            continue;
-        }
-        if (dp_json_array_has(json_object_get(hello, "axes"), AXIS)) {
-            add_for(plan, &request, hello);
-        } else if (is_asked(plan)) {
-            append(plan, request, 0, keep(plan, dp_strdup("the program does not know axis 'device'")));
-        }
+    if (dp_json_array_has(json_object_get(later->hello, "axes"), AXIS)) {
+        add_for(later->plan, request, later->hello);
+    } else if (later->asked) {
+        append(later->plan, *request, 0,
+               later_keep(later->plan, dp_strdup("the program does not know axis 'device'")));
     }
 }

@@ -49,7 +49,7 @@ static const struct dp_level levels[] = {
      .threads = threads_all,
      .batch = batch_all,
      .align = align_all,
-     .devices = true},
+     .machine = true},
     {.name = "deep",
      .seeds = 32,
      .runs = 200,
@@ -62,7 +62,7 @@ static const struct dp_level levels[] = {
      .batch = batch_all,
      .align = align_all,
      .products = true,
-     .devices = true},
+     .machine = true},
 };
 
 /* `batch*repeat` is left out of the deep level: it repeats what `batch` with two runs and `repeat` show
@@ -77,6 +77,7 @@ static const struct dp_axis axes[] = {
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
     {.name = "align", .extent = DP_EXTENT_INVARIANT, .needs = "align"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
+    {.name = "isa", .extent = DP_EXTENT_ISA, .needs = "isa"},
     {.name = "device", .extent = DP_EXTENT_DEVICE, .backend = "cuda"},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
     {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .needs = "batch"},
@@ -84,8 +85,6 @@ static const struct dp_axis axes[] = {
     {.name = NULL},
 };
 
-/* Axes of the design that no part of this version varies. */
-static const char *const not_available[] = {"isa"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct dp_level *dp_level_find(const char *name)
@@ -151,14 +150,8 @@ static const struct dp_axis *find_product(const char *left, const char *right)
 
 static void no_axis(const char *word, struct dp_err *err)
 {
-    const char *names[COUNT(axes) + COUNT(not_available)];
+    const char *names[COUNT(axes)];
     size_t count = 0;
-    for (size_t i = 0; i < COUNT(not_available); i++) {
-        if (strcmp(word, not_available[i]) == 0) {
-            dp_err_set(err, DP_EXIT_USAGE, "axis '%s' is not available in this version", word);
-            return;
-        }
-    }
     for (const struct dp_axis *axis = axes; axis->name; axis++) {
         names[count++] = axis->name;
     }

@@ -23,6 +23,8 @@ enum dp_extent {
     DP_EXTENT_FIRST,    /* every run, on the first seeds */
     DP_EXTENT_FRESH,    /* once in each fresh process, on the first seeds */
     DP_EXTENT_DEVICE,   /* as INVARIANT, in a process for each device; planned when the devices are known */
+    DP_EXTENT_ISA,      /* the same in a process for each cap of an instruction set, and on inputs that are
+                         * checked */
     DP_EXTENT_INVARIANT /* a few runs on the first seeds */
 };
 
@@ -35,7 +37,7 @@ struct dp_level {
     const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch,
                                                                                        *const *align;
     bool products; /* takes the product axes by itself */
-    bool devices;  /* and axis device */
+    bool machine;  /* and those that wait for what is known of the machine: device, isa */
 };
 
 struct dp_axis {
@@ -56,7 +58,7 @@ const struct dp_level *dp_level_find(const char *name);
  * `repeat`. */
 const struct dp_axis *dp_plan_axes(void);
 /* The axis that the user means: products in either order and with '*', 'x' or the multiplication sign. NULL
- * with code 64, which tells an axis that is only not available from one that is not known. */
+ * with code 64. */
 const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
 
 /* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */

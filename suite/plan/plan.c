@@ -86,10 +86,12 @@ static void add_requests(struct dp_plan *plan, const struct scheme *scheme)
     for (size_t first = 0; first < plan->case_count;) {
         const struct dp_program *program = plan->cases[first]->program;
         size_t last = first;
+        bool caps = false;
         while (last < plan->case_count && plan->cases[last]->program == program) {
+            caps = caps || scheme_takes_caps(scheme, plan->cases[last]);
             plan->expected_ns += scheme_case_ns(scheme, plan->cases[last++]);
         }
-        plan->expected_ns += scheme_program_ns(scheme, program);
+        plan->expected_ns += scheme_program_ns(scheme, program, caps);
         add_program(&builder, scheme, first, last);
         first = last;
     }
@@ -126,13 +128,24 @@ static bool has_case(const struct dp_plan *plan, const char *backend)
     return false;
 }
 
+static bool has_capped(const struct dp_plan *plan, const struct scheme *scheme)
+{
+    for (size_t i = 0; i < plan->case_count; i++) {
+        if (scheme_takes_caps(scheme, plan->cases[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An axis that no case of the plan takes is none of it, unless it was asked for. */
 static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
 {
     plan->axes = dp_alloc(scheme->axis_count, sizeof(*plan->axes));
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
-        const bool later = axis->extent == DP_EXTENT_DEVICE && has_case(plan, axis->backend);
+        const bool later = (axis->extent == DP_EXTENT_DEVICE && has_case(plan, axis->backend)) ||
+                           (axis->extent == DP_EXTENT_ISA && has_capped(plan, scheme));
         if (scheme->asked[i] || later || has_request(plan, axis->name)) {
             plan->axes[plan->axis_count++] = axis->name;
         }

@@ -14,6 +14,7 @@
 
 #include "suite/base/err.h"
 #include "suite/base/options.h"
+#include "suite/plan/caps.h"
 #include "suite/plan/catalogue.h"
 
 /* What the user asked for, resolved; kept in the run log's first line so that --resume needs nothing else. */
@@ -39,8 +40,10 @@ struct dp_request {
     int seed_index;      /* i of seed/i */
     const char *set;     /* "wide", "unit", "exact"; static */
     int runs;
-    int process;         /* 0: the program's base process; k > 0: its k-th fresh process, then one a device */
-    const char *device;  /* which device its process opens, by number; NULL: the program's first. Static */
+    int process;        /* 0: the program's base process; k > 0: its k-th fresh process, then one a device
+                           and one a cap */
+    const char *device; /* which device its process opens, by number; NULL: the program's first. Static */
+    const struct dp_cap *cap; /* of the instruction set of its process; NULL: none */
     const char *dropped; /* why it is not asked: answered so by the runner. NULL: it is. The plan's own */
     int retest;          /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
 };
@@ -74,11 +77,12 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
 /* Appends the requests that confirm findings: for every case index in `suspects` the requests of the first
  * pass that showed the difference or more, with retest = round. */
 void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t count, int round);
-/* Axis device: the requests for every other device of the machine than the one that the base process opened,
- * from what the programs said of the machine (object: program -> hello). The plan itself says `device` on
- * every machine alike. A device of another class and a machine with one device are requests that are dropped,
- * so that nothing passes that was not compared. */
-void dp_plan_add_devices(struct dp_plan *plan, const json_t *hellos);
+/* Axes device and isa: the requests for every other device of the machine than the one that the base process
+ * opened, and for every cap of an instruction set that a library of the program knows. They follow from what
+ * the programs said (object: program -> hello) and from the processor (as dp_host_facts has it); the plan
+ * itself names both axes on every machine alike. What this machine cannot do is a request that is dropped, so
+ * that nothing passes that was not compared. */
+void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host);
 void dp_plan_free(struct dp_plan *plan);
 
 /* The request as a protocol message with the given id. Owned. */

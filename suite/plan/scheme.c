@@ -16,6 +16,10 @@ enum {
     DEFAULT_COST_US = 1000, /* of a case whose catalogue states none */
 };
 
+/* How many caps a program's libraries know and a processor runs is seen only then; the price is for so many.
+ */
+#define CAPS_PRICED 8
+
 /* What a plan costs beside the runs themselves. Measured on two cores; only the budget depends on them. */
 #define START_NATIVE_NS INT64_C(30000000)  /* a C program until its hello, libraries loaded */
 #define START_SCRIPT_NS INT64_C(400000000) /* an interpreter and its numerical modules */
@@ -28,6 +32,12 @@ static const struct dp_axis *first_axis(enum dp_extent extent)
         axis++;
     }
     return axis;
+}
+
+/* Planned when the machine is known. */
+static bool is_later(const struct dp_axis *axis)
+{
+    return axis->extent == DP_EXTENT_DEVICE || axis->extent == DP_EXTENT_ISA;
 }
 
 /* The level's axes, or those asked for and `repeat`, in the order of the table. */
@@ -44,9 +54,9 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
     }
     for (size_t i = 0; all[i].name; i++) {
         const bool fresh = all[i].extent == DP_EXTENT_FRESH;
-        const bool usual = all[i].extent == DP_EXTENT_DEVICE ? scheme->level->devices
-                           : all[i].product                  ? all[i].deep && scheme->level->products
-                                                             : true;
+        const bool usual = is_later(&all[i]) ? scheme->level->machine
+                           : all[i].product  ? all[i].deep && scheme->level->products
+                                             : true;
         const bool take = wanted[i] || (options->axes.count == 0 && usual) || (fresh && options->fresh > 0);
         if (take && !(fresh && scheme->fresh == 0)) {
             scheme->asked[scheme->axis_count] = wanted[i];
@@ -174,8 +184,8 @@ static void visit_wide(const struct scheme *scheme, const struct share *share, i
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
         const bool all_seeds = axis->extent == DP_EXTENT_FULL;
-        if (axis->extent == DP_EXTENT_FRESH || axis->extent == DP_EXTENT_DEVICE ||
-            !takes_axis(scheme, share, i) || (!all_seeds && seed >= FIRST_SEEDS)) {
+        if (axis->extent == DP_EXTENT_FRESH || is_later(axis) || !takes_axis(scheme, share, i) ||
+            (!all_seeds && seed >= FIRST_SEEDS)) {
             continue;
         }
         const struct dp_request request = {.seed_index = seed, .set = "wide"};
@@ -236,6 +246,17 @@ static void add_up(void *context, const struct dp_request *request)
     sums->requests++;
 }
 
+bool scheme_takes_caps(const struct scheme *scheme, const struct dp_case *item)
+{
+    for (size_t i = 0; i < scheme->axis_count; i++) {
+        const struct dp_axis *axis = scheme->axes[i];
+        if (axis->extent == DP_EXTENT_ISA) {
+            return !item->control && json_object_get(item->json, axis->needs);
+        }
+    }
+    return false;
+}
+
 static struct sums share_sums(const struct scheme *scheme, const struct share *share)
 {
     struct sums sums = {0};
@@ -245,6 +266,11 @@ static struct sums share_sums(const struct scheme *scheme, const struct share *s
         scheme_requests(scheme, share, 1, add_up, &one);
         sums.runs += one.runs * share->fresh;
         sums.requests += one.requests * share->fresh;
+    }
+    if (scheme_takes_caps(scheme, share->item)) {
+        const int64_t requests = (int64_t)CAPS_PRICED * (smaller(FIRST_SEEDS, share->seeds) + 1);
+        sums.requests += requests;
+        sums.runs += requests * INVARIANT_RUNS;
     }
     return sums;
 }
@@ -321,11 +347,12 @@ int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
     return (int64_t)(ns < most ? ns : most);
 }
 
-int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program)
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, bool caps)
 {
     if (program->state != DP_PROGRAM_READY) {
         return 0;
     }
     const int64_t usual = program->interpreter ? START_SCRIPT_NS : START_NATIVE_NS;
-    return (1 + scheme->fresh) * (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
+    return (1 + scheme->fresh + (caps ? CAPS_PRICED : 0)) *
+           (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
 }

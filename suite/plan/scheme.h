@@ -43,8 +43,10 @@ void scheme_requests(const struct scheme *scheme, const struct share *share, int
                      request_visitor visit, void *context);
 /* Expected time of all its requests; nothing for a program that was not built. */
 int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item);
-/* Expected time of starting a program as often as its cases need. */
-int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program);
+/* Does the case run at capped instruction sets, as far as its catalogue says? */
+bool scheme_takes_caps(const struct scheme *scheme, const struct dp_case *item);
+/* Expected time of starting a program as often as its cases need; `caps`: one of them takes those. */
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, bool caps);
 
 /* Clears in `chosen` the cases that do not fit into the budget, by a fixed rule. Code 64 when none fits. */
 int budget_cut(const struct scheme *scheme, const struct dp_catalogue *catalogue, int64_t budget_ns,

@@ -21,6 +21,10 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
  * Owned; NULL without devices. */
 json_t *dp_environment_device_state(const struct dp_answers *answers);
 
+/* The processes of axis isa: what each was held to, what its library said of that, and which families it
+ * served; for the measurements. Owned; NULL without the axis. */
+json_t *dp_environment_caps(const struct dp_plan *plan, const struct dp_answers *answers);
+
 /* Adds to `libraries` (array) those of one hello message that it does not hold yet, and to each of the hello
  * the families (array of "cpu/gemm", or NULL) whose program it was. */
 void dp_environment_add_libraries(json_t *libraries, const json_t *families, const json_t *hello);

@@ -21,6 +21,7 @@ static const struct dp_member observation_members[] = {
     {"declared", DP_MEMBER_WORD, false, 0, 0, "deterministic|nondeterministic"},
     {"threads", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
     {"float_control", DP_MEMBER_HEX, false, 0, 0, NULL},
+    {"isa", DP_MEMBER_NAME, false, 0, 63, NULL}, /* of a capped library: the runner's */
 };
 static const struct dp_member output_members[] = {
     {"name", DP_MEMBER_NAME, true, 0, 64, NULL},

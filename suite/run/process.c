@@ -98,16 +98,20 @@ static char **child_environment(const json_t *own, size_t *ret_own)
     return ret;
 }
 
-/* What this process is started with: the variables of its cases, and those of the protocol. */
-static char **make_environment(const struct dp_program *program, const char *device, const char *token,
-                               size_t *ret_own)
+/* What this process is started with: the variables of its cases, its device and its cap, and those of the
+ * protocol. */
+static char **make_environment(const struct dp_program *program, const struct dp_request *request,
+                               const char *token, size_t *ret_own)
 {
     json_t *own = program->environment ? json_copy(program->environment) : json_object();
+    json_t *cap = request && request->cap ? dp_cap_variables(request->cap) : json_object();
+    json_object_update(own, cap);
+    json_decref(cap);
     json_object_set_new(own, "DETPROBE_IN_FD", json_string("3"));
     json_object_set_new(own, "DETPROBE_OUT_FD", json_string("4"));
     json_object_set_new(own, DP_TOKEN_NAME, json_string(token));
-    if (device) {
-        json_object_set_new(own, "DETPROBE_DEVICE", json_string(device));
+    if (request && request->device) {
+        json_object_set_new(own, "DETPROBE_DEVICE", json_string(request->device));
     }
     char **ret = child_environment(own, ret_own);
     json_decref(own);
@@ -189,8 +193,8 @@ static pid_t start_child(const struct dp_program *program, const struct dp_signa
     return pid;
 }
 
-int dp_process_start(const struct dp_program *program, const char *device, const struct dp_signals *signals,
-                     struct dp_process *ret, struct dp_err *err)
+int dp_process_start(const struct dp_program *program, const struct dp_request *request,
+                     const struct dp_signals *signals, struct dp_process *ret, struct dp_err *err)
 {
     static unsigned serial;
     struct ends ends;
@@ -199,7 +203,7 @@ int dp_process_start(const struct dp_program *program, const char *device, const
     /* Of constant width: the size of the environment moves the stack. */
     snprintf(ret->token, sizeof(ret->token), "%010d.%010u", (int)getpid(), ++serial);
     size_t own;
-    char **environment = make_environment(program, device, ret->token, &own);
+    char **environment = make_environment(program, request, ret->token, &own);
     if (ends_open(&ends) == 0) {
         pid = start_child(program, signals, &ends, environment);
     }

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "suite/base/err.h"
-#include "suite/plan/catalogue.h"
+#include "suite/plan/plan.h"
 #include "suite/run/signals.h"
 
 #define DP_TOKEN_NAME "DETPROBE_PROCESS"
@@ -25,10 +25,10 @@ struct dp_process {
     bool no_interpreter; /* it did not start because this machine lacks what runs it */
 };
 
-/* Starts the program, for a device if one is named. -1 with *err when it cannot be executed; nothing is left
- * behind then. */
-int dp_process_start(const struct dp_program *program, const char *device, const struct dp_signals *signals,
-                     struct dp_process *ret, struct dp_err *err);
+/* Starts the program for the device and at the cap of the request, if it names them (NULL: neither). -1 with
+ * *err when it cannot be executed; nothing is left behind then. */
+int dp_process_start(const struct dp_program *program, const struct dp_request *request,
+                     const struct dp_signals *signals, struct dp_process *ret, struct dp_err *err);
 /* To the whole group. */
 void dp_process_signal(const struct dp_process *process, int signal);
 /* The leader has ended: kills what is left of its group, reaps it and returns its wait status. */

@@ -55,10 +55,12 @@ static void take(struct dp_session *session, size_t request, json_t *answer)
     }
 }
 
-/* Does the answer of this request cost its case? */
-static bool costs_case(const struct dp_session *session, size_t request)
+/* Does the answer of this request cost more: at the base setting its case, at a cap what the case has there?
+ */
+static bool costs_more(const struct dp_session *session, size_t request)
 {
-    return strcmp(session->plan->requests[request].axis, "repeat") == 0 &&
+    const struct dp_request *item = &session->plan->requests[request];
+    return (strcmp(item->axis, "repeat") == 0 || item->cap) &&
            strcmp(dp_json_string(session->answers->items[request], "type", ""), "error") == 0;
 }
 
@@ -71,7 +73,7 @@ static void spread(struct dp_session *session, size_t request)
     for (size_t i = 0; i < plan->request_count; i++) {
         const struct dp_request *item = &plan->requests[i];
         if (item->case_index == base->case_index && item->retest == base->retest &&
-            !session->answers->items[i]) {
+            (!base->cap || item->cap == base->cap) && !session->answers->items[i]) {
             take(session, i, json_incref(copy));
         }
     }
@@ -81,7 +83,7 @@ static void spread(struct dp_session *session, size_t request)
 void dp_session_answer(struct dp_session *session, size_t request, json_t *answer)
 {
     take(session, request, answer);
-    if (costs_case(session, request)) {
+    if (costs_more(session, request)) {
         spread(session, request);
     }
 }
@@ -89,7 +91,7 @@ void dp_session_answer(struct dp_session *session, size_t request, json_t *answe
 void dp_session_settle(struct dp_session *session)
 {
     for (size_t i = 0; i < session->plan->request_count; i++) {
-        if (session->answers->items[i] && costs_case(session, i)) {
+        if (session->answers->items[i] && costs_more(session, i)) {
             spread(session, i);
         }
     }

@@ -27,7 +27,8 @@ struct dp_session {
 };
 
 /* Takes an answer for a request: keeps, logs and reports it. An error at the base setting answers the case's
- * other requests of the same round, in this and in later processes, with the same error. */
+ * other requests of the same round, in this and in later processes, with the same error; one at a cap those
+ * at this cap, since what ends in SIGILL does so each time. */
 void dp_session_answer(struct dp_session *session, size_t request, json_t *answer);
 /* Applies that rule to the answers that a log brought. */
 void dp_session_settle(struct dp_session *session);

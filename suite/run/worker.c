@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "suite/base/clock.h"
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/run/protocol.h"
 
@@ -83,11 +84,13 @@ static const struct dp_request *next_request(const struct dp_worker *worker)
                                         : NULL;
 }
 
-/* The same, but what a process for one device says holds for that device alone. false: it was for none. */
-static bool answer_device(struct dp_worker *worker, json_t *answer)
+/* The same, but what a process for one device, or at one cap, says holds for that alone. false: it was for
+ * none. */
+static bool answer_own(struct dp_worker *worker, json_t *answer)
 {
     const size_t first = worker->next;
-    if (!next_request(worker) || !next_request(worker)->device) {
+    const struct dp_request *request = next_request(worker);
+    if (!request || (!request->device && !request->cap)) {
         return false;
     }
     for (; worker->next < worker->count && same_process(worker, first, worker->next); worker->next++) {
@@ -206,8 +209,11 @@ void dp_worker_start(struct dp_worker *worker)
     }
     struct dp_err err;
     const struct dp_request *request = next_request(worker);
-    if (dp_process_start(worker->program, request ? request->device : NULL, &worker->session->signals,
-                         &worker->process, &err)) {
+    if (request && request->process != worker->group && (request->device || request->cap)) {
+        worker->fruitless = 0; /* what failed at one device or cap says nothing of the next */
+    }
+    worker->group = request ? request->process : 0;
+    if (dp_process_start(worker->program, request, &worker->session->signals, &worker->process, &err)) {
         /* A machine without Python has no Python libraries to measure: no fault of the program's. */
         answer_rest(worker, worker->process.no_interpreter ? dp_answer_skip("library_missing", err.text)
                                                            : dp_answer_error("spawn", err.text, NULL));
@@ -217,6 +223,7 @@ void dp_worker_start(struct dp_worker *worker)
     worker->reached_end = worker->ended = worker->failed = false;
     worker->finished = 0;
     worker->last_id = -1;
+    worker->isa[0] = '\0';
     enter(worker, DP_WORKER_STARTING, worker->session->options->timeout_ns);
 }
 
@@ -250,6 +257,34 @@ static bool fits_stack(struct dp_worker *worker, const json_t *hello)
     }
 }
 
+/* Did the process take the cap that it was started with? One that did not has nothing new to say. */
+static bool took_cap(struct dp_worker *worker, const json_t *hello)
+{
+    const struct dp_request *request = next_request(worker);
+    if (!request || !request->cap) {
+        return true;
+    }
+    const char *library = request->cap->library;
+    const char *isa = dp_hello_isa(hello, library);
+    const char *base =
+        dp_hello_isa(json_object_get(worker->session->answers->hellos, worker->program->name), library);
+    if (isa && (dp_cap_is(request->cap, isa) || !base || strcmp(isa, base) != 0)) {
+        snprintf(worker->isa, sizeof(worker->isa), "%s", isa);
+        return true;
+    }
+    json_t *variables = dp_cap_variables(request->cap);
+    char *set = dp_variables_text(variables);
+    char *text = dp_printf("ignored: with %.300s %s runs on '%s' as without", set, library,
+                           isa ? isa : "nothing that it names");
+    json_t *skip = dp_answer_skip("unsupported", text);
+    on_refusal(worker, skip);
+    json_decref(skip);
+    free(text);
+    free(set);
+    json_decref(variables);
+    return false;
+}
+
 static void on_hello(struct dp_worker *worker, json_t *hello)
 {
     char text[160];
@@ -271,7 +306,7 @@ static void on_hello(struct dp_worker *worker, json_t *hello)
         worker->fruitless = FRUITLESS_MAX; /* the next process would measure them too */
         return;
     }
-    if (!fits_stack(worker, hello)) {
+    if (!fits_stack(worker, hello) || !took_cap(worker, hello)) {
         return;
     }
     json_decref(worker->hello);
@@ -288,6 +323,9 @@ static void on_done(struct dp_worker *worker, bool last)
     }
     json_t *answer = worker->answer;
     worker->answer = NULL;
+    if (worker->isa[0]) {
+        json_object_set_new(answer, "isa", json_string(worker->isa));
+    }
     worker->finished++;
     worker->last_id = worker->id;
     worker->state = DP_WORKER_CLOSING; /* no request is out while the answer is taken */
@@ -450,7 +488,7 @@ static bool judge_end(struct dp_worker *worker, int status)
     if (worker->refusal) {
         json_t *refusal = worker->refusal;
         worker->refusal = NULL;
-        if (answer_device(worker, refusal)) {
+        if (answer_own(worker, refusal)) {
             return true;
         }
         answer_rest(worker, refusal);
@@ -469,7 +507,11 @@ static bool judge_end(struct dp_worker *worker, int status)
     bool missing = WIFEXITED(status) && WEXITSTATUS(status) == 127;
     if (missing) {
         const char *said = *line ? line : "the program exited with status 127 and said nothing";
-        answer_rest(worker, dp_answer_skip("library_missing", said));
+        json_t *answer = dp_answer_skip("library_missing", said);
+        missing = !answer_own(worker, answer);
+        if (missing) {
+            answer_rest(worker, answer);
+        }
     } else {
         snprintf(text, sizeof(text), "the program %s before hello%s%s", how, *line ? ": " : "", line);
         fail(worker, "crash", text);
@@ -531,13 +573,13 @@ static void count_fruitless(struct dp_worker *worker)
     worker->fruitless = worker->finished > 0 ? 0 : worker->fruitless + (worker->failed ? 1 : 0);
     if (worker->hello_only && worker->failed) {
         answer_rest(worker, dp_answer_error(worker->cause_reason, worker->cause, NULL));
-    } else if (worker->fruitless > FRUITLESS_MAX) {
-        answer_rest(worker, dp_answer_error(worker->cause_reason, worker->cause, NULL));
-    } else if (worker->fruitless == FRUITLESS_MAX) {
+    } else if (worker->fruitless >= FRUITLESS_MAX) {
         snprintf(text, sizeof(text), "given up after %d processes in a row that finished no request: %s",
                  FRUITLESS_MAX, worker->cause);
-        json_t *answer = dp_answer_error("gone", text, NULL);
-        if (answer_device(worker, answer)) {
+        const bool counted = worker->fruitless == FRUITLESS_MAX; /* else the next one would do the same */
+        json_t *answer = counted ? dp_answer_error("gone", text, NULL)
+                                 : dp_answer_error(worker->cause_reason, worker->cause, NULL);
+        if (answer_own(worker, answer)) {
             worker->fruitless = 0;
         } else {
             answer_rest(worker, answer);

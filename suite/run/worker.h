@@ -44,6 +44,7 @@ struct dp_worker {
     bool reached_end;   /* the program closed its output */
     bool ended;         /* the leader is dead: nothing can be sent */
     json_t *hello;
+    char isa[64];   /* the instruction set that its capped library says it runs on; "": no cap */
     size_t current; /* the request that is out */
     json_int_t id;
     json_int_t last_id; /* of the request before, -1: none */
@@ -52,6 +53,7 @@ struct dp_worker {
     size_t finished;    /* requests done by this process */
     bool failed;        /* this process did something wrong */
     int fruitless;      /* processes in a row that failed and finished nothing */
+    int group;          /* number of the process that the plan gave them */
     char cause[900];    /* what the last failed process did */
     const char *cause_reason;
 };

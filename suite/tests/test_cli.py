@@ -212,7 +212,7 @@ class BadInput(Case):
             ("run", "--runs", "1"): ("'1'",),
             ("run", "--runs", "many"): ("'many'",),
             ("run", "--axis", "thread"): ("'thread'", "threads"),
-            ("run", "--axis", "isa"): ("'isa'",),
+            ("run", "--axis", "iso"): ("'iso'", "isa"),
             ("run", "--budget", "5 apples"): ("'5 apples'",),
             ("run", "--budget", "0"): ("'--budget'",),
             ("run", "--timeout", "0ms"): ("'--timeout'",),

@@ -28,6 +28,7 @@ enum condition {
     GATE_PASSED,
     WRONG,
     BROKEN,
+    CAPPED,
     VARIES,
     ERRORS,
     UNCONFIRMED,
@@ -53,6 +54,7 @@ static struct dp_verdict make(unsigned set, const char *fail_on)
                                              : DP_GATE_NONE;
     verdict.wrong = set & 1u << WRONG ? 1 : 0;
     verdict.broken = set & 1u << BROKEN ? 2 : 0;
+    verdict.wrong_under = set & 1u << CAPPED ? 1 : 0;
     verdict.varies = set & 1u << VARIES ? 3 : 0;
     verdict.errors = set & 1u << ERRORS ? 5 : 0;
     verdict.unconfirmed = set & 1u << UNCONFIRMED;
@@ -66,12 +68,12 @@ static int code_of(enum condition condition, const char *fail_on)
 {
     const bool findings = strcmp(fail_on, "broken") == 0 || strcmp(fail_on, "varies") == 0;
     static const int codes[CONDITION_MAX] = {
-        [SIGNAL] = 143,    [USAGE] = 64,       [DATA] = 65,       [CONTROL] = 2,     [STACK] = 2,
-        [REQUIRED] = 2,    [LOST] = 2,         [GATE_SILENT] = 2, [GATE_FAILED] = 1, [GATE_PASSED] = 0,
-        [WRONG] = 1,       [BROKEN] = 1,       [VARIES] = 1,      [ERRORS] = 2,      [UNCONFIRMED] = 2,
-        [INSENSITIVE] = 2, [NOTHING_RAN] = 77,
+        [SIGNAL] = 143,    [USAGE] = 64,      [DATA] = 65,        [CONTROL] = 2,     [STACK] = 2,
+        [REQUIRED] = 2,    [LOST] = 2,        [GATE_SILENT] = 2,  [GATE_FAILED] = 1, [GATE_PASSED] = 0,
+        [WRONG] = 1,       [CAPPED] = 1,      [BROKEN] = 1,       [VARIES] = 1,      [ERRORS] = 2,
+        [UNCONFIRMED] = 2, [INSENSITIVE] = 2, [NOTHING_RAN] = 77,
     };
-    if ((condition == WRONG || condition == BROKEN) && !findings) {
+    if ((condition == WRONG || condition == BROKEN || condition == CAPPED) && !findings) {
         return -1;
     }
     if (condition == VARIES && strcmp(fail_on, "varies") != 0) {

@@ -2,6 +2,10 @@
  *
  * Verdicts on axes that act on each run: other work beside it, and other runs at once.
  */
+#include "reports/model.h"
+#include "suite/base/schema.h"
+#include "suite/judge/facts.h"
+#include "suite/plan/levels.h"
 #include "suite/tests/lab.h"
 
 #define ID "cpu/gemm/one"
@@ -109,12 +113,163 @@ static void test_remedy_along(void **state)
     }
 }
 
+#define CAP "openblas/Prescott"
+static const struct dp_cap cap = {CAP, "OpenBLAS", "", NULL, NULL};
+
+/* A setting of axis isa, as the plan makes it. */
+static size_t ask_capped(struct lab *lab, int item, int seed, const char *set, json_t *answer)
+{
+    const size_t i = lab_ask(lab, item, "isa", CAP, seed, set, 2, answer);
+    lab->requests[i].cap = &cap;
+    lab->requests[i].process = 2000;
+    return i;
+}
+
+/* Sensitivity, never a verdict, unless the guarantee says that the bits do not move along it. */
+static void test_isa(void **state)
+{
+    static const struct {
+        const char *members, *base, *capped, *fresh; /* NULL: no new process */
+        const char *observed, *status;
+        bool sensitive, not_measured;
+    } rows[] = {
+        {PROMISED, "a8", "f2", NULL, "repeats", "kept", true, false},
+        {PROMISED, "a8", "a2", NULL, "repeats", "kept", false, false},
+        {PROMISED, "a8", "a2", "a1", "repeats", "kept", false, false},
+        /* another process alone gives other bits: the cap says nothing */
+        {"'guarantee': {'level': 'not_guaranteed', 'source': 's'}", "a8", "f2", "f1", "varies", "allows",
+         false, false},
+        /* no comparison where repeat does not hold */
+        {"'guarantee': {'level': 'not_guaranteed', 'source': 's'}", "a8", "a1 f1", NULL, "varies", "allows",
+         false, false},
+        {"'guarantee': {'level': 'run_to_run', 'source': 's', 'invariant': ['isa']}", "a8", "a2", NULL,
+         "repeats", "kept", false, false},
+        {"'guarantee': {'level': 'run_to_run', 'source': 's', 'invariant': ['isa']}", "a8", "f2", NULL,
+         "untested", "", false, false},
+        {PROMISED, "a8", NULL, NULL, "repeats", "kept", false, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct lab *lab = lab_new();
+        const int item = lab_case(lab, ID, rows[i].members);
+        lab_set(lab, lab_base(lab, item), lab_obs(rows[i].base));
+        ask_capped(lab, item, 0, "wide",
+                   rows[i].capped ? lab_obs(rows[i].capped) : lab_skip("unsupported", "ignored"));
+        if (rows[i].fresh) {
+            lab_ask(lab, item, "fresh", "1", 0, "wide", 1, lab_obs(rows[i].fresh));
+        }
+        expect(lab, 0, rows[i].observed, rows[i].status);
+        assert_int_equal(names(lab_result(lab, ID), "sensitive_to", "isa"), rows[i].sensitive);
+        assert_int_equal(names(lab_result(lab, ID), "not_measured", "isa"), rows[i].not_measured);
+        lab_free(lab);
+    }
+}
+
+/* A cap that ends the program costs itself, not the case, and not the other caps. */
+static void test_isa_that_crashes(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    lab_base(lab, item);
+    ask_capped(lab, item, 0, "wide", lab_error("crash"));
+    expect(lab, 0, "repeats", "kept");
+    assert_true(names(lab_result(lab, ID), "not_measured", "isa"));
+    lab_ask(lab, item, "isa", "openblas/Core2", 0, "wide", 2, lab_obs("f2"));
+    expect(lab, 0, "repeats", "kept");
+    assert_true(names(lab_result(lab, ID), "sensitive_to", "isa"));
+    lab_free(lab);
+}
+
+static json_t *out_of_bound(void)
+{
+    return lab_obs_with("c2", "error_over_bound", json_real(3.5));
+}
+
+/* What is wrong under a cap is listed under that setting, when a new process shows it again; the case itself
+ * is what it is without. */
+static void test_wrong_under_cap(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    lab_base(lab, item);
+    ask_capped(lab, item, 0, "wide", lab_obs("a2"));
+    const size_t unit = ask_capped(lab, item, 0, "unit", lab_obs("c2"));
+    expect(lab, 0, "repeats", "kept");
+    assert_int_equal(lab->judged.wrong_under + lab->judged.suspect_count, 0);
+    assert_null(json_object_get(lab_result(lab, ID), "wrong_under"));
+
+    lab_set(lab, unit, out_of_bound());
+    expect(lab, 0, "repeats", "kept"); /* seen once */
+    assert_int_equal(lab->judged.wrong_under, 0);
+    assert_int_equal(lab->judged.suspect_count, 1);
+    const size_t again = lab_retest(lab, 1, unit, lab_obs("c2"));
+    lab->requests[again].cap = &cap;
+    expect(lab, 1, "repeats", "kept"); /* not yet again */
+    assert_int_equal(lab->judged.wrong_under, 0);
+    expect(lab, DP_RETEST_ROUNDS, "repeats", "kept");
+    assert_int_equal(lab->judged.suspect_count, 0);
+
+    lab_set(lab, again, out_of_bound());
+    expect(lab, 1, "repeats", "kept");
+    assert_int_equal(lab->judged.wrong_under, 1);
+    assert_int_equal(lab->judged.counts[DP_WRONG], 0);
+    assert_int_equal(lab->judged.suspect_count, 0);
+    assert_true(names(lab_result(lab, ID), "wrong_under", CAP));
+    const json_t *axes = json_object_get(lab_find(lab->judged.measurements, "case", ID), "axes");
+    const json_t *settings = json_object_get(json_object_get(axes, "isa"), "settings");
+    assert_int_equal(json_array_size(settings), 1); /* one row for a setting and a seed */
+    assert_string_equal(dp_json_string(json_array_get(settings, 0), "wrong", ""),
+                        "bound: output 'c' is farther from the reference than its error bound (set unit) at "
+                        "isa " CAP);
+    lab_free(lab);
+}
+
+/* One list, in the order of the design: that of reports. */
+static void test_names(void **state)
+{
+    size_t count = 0;
+    for (; dp_report_axes[count]; count++) {
+        assert_true(count < DP_AXIS_COUNT);
+        assert_string_equal(dp_axes[count].name, dp_report_axes[count]);
+    }
+    assert_int_equal(count, DP_AXIS_COUNT);
+    const struct dp_axis *axis = dp_plan_axes();
+    for (size_t i = 0; i < count; i++, axis++) {
+        assert_string_equal(axis->name, dp_report_axes[i]);
+        assert_false(axis->product);
+    }
+    for (; axis->name; axis++) {
+        assert_true(axis->product);
+    }
+}
+
+/* The words of every schema that lists axes one by one. */
+static void test_names_in_schemas(void **state)
+{
+    static const char *const schemas[] = {"catalogue", "gate", "list", "policy"};
+    struct dp_text listed = DP_TEXT(1000);
+    for (size_t i = 0; dp_report_axes[i]; i++) {
+        dp_text_printf(&listed, "%s\"%s\"", i ? "," : "", dp_report_axes[i]);
+    }
+    for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {
+        char *text = json_dumps(dp_schema_builtin(schemas[i]), JSON_COMPACT);
+        assert_non_null(text);
+        assert_non_null(strstr(text, listed.data));
+        free(text);
+    }
+    dp_text_free(&listed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_in_schemas),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_concurrency),
         cmocka_unit_test(test_remedy_along),
+        cmocka_unit_test(test_isa),
+        cmocka_unit_test(test_isa_that_crashes),
+        cmocka_unit_test(test_wrong_under_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,11 +205,11 @@ static json_t *parse(const char *text)
 /* A plan of one case at two seeds of set wide, with axis device or not, that owns what it grows. */
 static struct dp_plan small_plan(bool has_axis, const struct dp_case *const *cases)
 {
-    static const char *axes[] = {"repeat", "device"};
+    static const char *axes[] = {"repeat", "device", "isa"};
     struct dp_plan plan = {.cases = (const struct dp_case **)(uintptr_t)cases,
                            .case_count = 1,
                            .axes = axes,
-                           .axis_count = has_axis ? 2 : 1,
+                           .axis_count = has_axis ? 3 : 1,
                            .fresh = 2};
     static const char *const sets[] = {"wide", "unit", "exact", "wide", "wide"};
     static const int seeds[] = {0, 0, 0, 1, 2};
@@ -262,7 +262,7 @@ static void test_plan_of_devices(void **state)
         struct dp_plan plan = small_plan(rows[i].has_axis, cases);
         json_t *hellos = parse(rows[i].hellos);
         size_t at = plan.request_count;
-        dp_plan_add_devices(&plan, hellos);
+        dp_plan_add_later(&plan, hellos, NULL);
         for (int seed = 0; seed < 2; seed++) {
             for (size_t k = 0; rows[i].settings[k]; k++, at++) {
                 const struct dp_request *request = &plan.requests[at];
@@ -294,7 +294,7 @@ static void test_device_asked_for(void **state)
     plan.options.axes = (struct dp_strings){asked, 1};
     json_t *hellos = parse("{'p': {'type': 'hello', 'axes': ['repeat']}}");
     const size_t before = plan.request_count;
-    dp_plan_add_devices(&plan, hellos);
+    dp_plan_add_later(&plan, hellos, NULL);
     assert_int_equal(plan.request_count, before + 2);
     assert_string_equal(plan.requests[before].dropped, "the program does not know axis 'device'");
     json_decref(hellos);
@@ -311,7 +311,7 @@ static void test_retest_of_devices(void **state)
     struct dp_plan plan = small_plan(true, cases);
     json_t *hellos =
         parse(HELLO(DEVICE(0, CLASS), DEVICE(0, CLASS) "," DEVICE(1, CLASS) "," DEVICE(2, "'name': 'H'")));
-    dp_plan_add_devices(&plan, hellos);
+    dp_plan_add_later(&plan, hellos, NULL);
     const size_t count = plan.request_count;
     dp_plan_add_retest(&plan, suspects, 1, 1);
     size_t devices = 0;
@@ -326,6 +326,111 @@ static void test_retest_of_devices(void **state)
     free_small(&plan);
 }
 
+#define CAPPED(isa)                                                                                          \
+    "{'p': {'type': 'hello', 'axes': ['repeat', 'isa'], 'libraries': [{'role': 'cblas', 'name': "            \
+    "'OpenBLAS', "                                                                                           \
+    "'version': '1', 'path': ''" isa "}]}}"
+
+/* One request a level on each of the two seeds of set wide and on set unit; what the processor lacks, or the
+ * case itself sets, is said once. */
+static void test_plan_of_caps(void **state)
+{
+    static const struct {
+        const char *hellos, *item, *host, *environment;
+        bool has_axis;
+        size_t asked, dropped; /* of "openblas/Core2" */
+        const char *why;       /* words of the reason for what is dropped */
+        size_t all;            /* requests; 0: not looked at */
+    } rows[] = {
+        {CAPPED(",'isa':'Zen'"), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}", NULL, true, 3, 0, NULL, 0},
+        {CAPPED(",'isa':'Zen'"), "{'isa':true}", "{'cpu_flags':['pni']}", NULL, true, 0, 1,
+         "this processor has no 'ssse3'", 0},
+        {CAPPED(",'isa':'Zen'"), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}",
+         "{'OPENBLAS_CORETYPE':null}", true, 0, 1, "the case itself sets 'OPENBLAS_CORETYPE'", 0},
+        {CAPPED(",'isa':'Zen'"), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}", "{'MKL_CBWR':'AVX'}", true,
+         3, 0, NULL, 0},
+        {CAPPED(",'isa':'Core2'"), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}", NULL, true, 0, 1,
+         "it is what OpenBLAS runs on by itself", 0},
+        {CAPPED(",'isa':'Zen'"), "{}", "{'cpu_flags':['pni','ssse3']}", NULL, true, 0, 0, NULL, 5},
+        {CAPPED(",'isa':'Zen'"), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}", NULL, false, 0, 0, NULL, 5},
+        {CAPPED(""), "{'isa':true}", "{'cpu_flags':['pni','ssse3']}", NULL, true, 0, 0,
+         "no library of the program says which instruction set it runs on and can be capped", 6},
+        {"{'p': {'type': 'skip', 'reason': 'not_built', 'text': ''}}", "{'isa':true}", "{}", NULL, true, 0, 0,
+         NULL, 5},
+        {"{}", "{'isa':true}", "{}", NULL, true, 0, 0, NULL, 5},
+    };
+    for (size_t i = 0; dp_caps()->setting && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *hellos = parse(rows[i].hellos), *host = parse(rows[i].host);
+        struct dp_program program = {.name = (char[]){"p"},
+                                     .environment = rows[i].environment ? parse(rows[i].environment) : NULL};
+        const struct dp_case item = {.id = "cpu/x/y", .program = &program, .json = parse(rows[i].item)};
+        const struct dp_case *const cases[] = {&item};
+        struct dp_plan plan = small_plan(rows[i].has_axis, cases);
+        size_t asked = 0, dropped = 0;
+        dp_plan_add_later(&plan, hellos, host);
+        for (size_t k = 5; k < plan.request_count; k++) {
+            const struct dp_request *request = &plan.requests[k];
+            assert_string_equal(request->axis, "isa");
+            assert_true(request->process > plan.fresh + 1001); /* no fresh process and no device has it */
+            assert_true(!rows[i].why || !request->dropped || rows[i].dropped ||
+                        strcmp(request->dropped, rows[i].why) == 0);
+            if (strcmp(request->setting, "openblas/Core2") == 0) {
+                asked += !request->dropped;
+                dropped += request->dropped && strcmp(request->dropped, rows[i].why) == 0;
+                assert_string_equal(request->cap->setting, request->setting);
+            }
+        }
+        assert_int_equal(asked, rows[i].asked);
+        assert_int_equal(dropped, rows[i].dropped);
+        assert_true(rows[i].all == 0 || plan.request_count == rows[i].all);
+        json_decref(hellos);
+        json_decref(host);
+        json_decref(program.environment);
+        json_decref(item.json);
+        free_small(&plan);
+    }
+}
+
+/* What a capped process gets: the library's variables, and of the user's tunables those that do not cap. */
+static void test_variables_of_caps(void **state)
+{
+    static const struct {
+        const char *setting, *user, *name, *value;
+    } rows[] = {
+        {"openblas/Haswell", NULL, "OPENBLAS_CORETYPE", "Haswell"},
+        {"onednn/AVX2", NULL, "ONEDNN_MAX_CPU_ISA", "AVX2"},
+        {"onednn/AVX2", NULL, "DNNL_MAX_CPU_ISA", "AVX2"},
+        {"mkl/COMPATIBLE", NULL, "MKL_CBWR", "COMPATIBLE"},
+        {"glibc/x86-64-v4", NULL, "GLIBC_TUNABLES", "glibc.cpu.hwcaps="},
+        {"glibc/x86-64-v4", "glibc.cpu.hwcaps=-AVX2", "GLIBC_TUNABLES", "glibc.cpu.hwcaps="},
+        {"glibc/x86-64-v4", "glibc.malloc.perturb=3:glibc.cpu.hwcaps=-AVX2:glibc.malloc.check=1",
+         "GLIBC_TUNABLES", "glibc.malloc.perturb=3:glibc.malloc.check=1:glibc.cpu.hwcaps="},
+    };
+    for (size_t i = 0; dp_caps()->setting && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct dp_cap *cap = dp_caps();
+        while (strcmp(cap->setting, rows[i].setting) != 0) {
+            cap++;
+            assert_non_null(cap->setting);
+        }
+        if (rows[i].user) {
+            setenv("GLIBC_TUNABLES", rows[i].user, 1);
+        }
+        json_t *variables = dp_cap_variables(cap);
+        unsetenv("GLIBC_TUNABLES");
+        assert_string_equal(dp_json_string(variables, rows[i].name, ""), rows[i].value);
+        json_decref(variables);
+    }
+    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) { /* each row caps something, once */
+        json_t *variables = dp_cap_variables(cap);
+        assert_true(json_object_size(variables) > 0);
+        assert_true(dp_cap_is(cap, dp_cap_level(cap)));
+        for (const struct dp_cap *other = dp_caps(); other < cap; other++) {
+            assert_string_not_equal(other->setting, cap->setting);
+        }
+        json_decref(variables);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_plan_of_devices),
         cmocka_unit_test(test_device_asked_for),
         cmocka_unit_test(test_retest_of_devices),
+        cmocka_unit_test(test_plan_of_caps),
+        cmocka_unit_test(test_variables_of_caps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,6 +338,95 @@ static json_int_t process_of(const struct rig *rig, const char *id, int process,
     return 0;
 }
 
+/* Answers of one setting of axis isa, in the plan's order, and how many of them there are. */
+static size_t capped(const struct rig *rig, const char *id, const char *setting, const json_t **ret,
+                     size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rig->plan.request_count; i++) {
+        const struct dp_request *request = &rig->plan.requests[i];
+        if (strcmp(request->axis, "isa") == 0 && strcmp(request->setting, setting) == 0 &&
+            strcmp(rig->plan.cases[request->case_index]->id, id) == 0 && count < most) {
+            ret[count++] = rig->answers.items[i];
+        }
+    }
+    return count;
+}
+
+/* Runs the fakes whose library can be capped, on a processor that knows two levels of it. */
+static void run_capped(struct rig *rig, const char *mode)
+{
+    json_t *host = json_pack("{s:[s, s]}", "cpu_flags", "pni", "ssse3");
+    setenv("FAKE_ISA", mode, 1);
+    rig_open_sized(rig, "caps", "fake/caps/*", "isa", 2, 0);
+    rig_run(rig);
+    dp_plan_add_later(&rig->plan, rig->answers.hellos, host);
+    dp_answers_grow(&rig->answers, rig->plan.request_count);
+    rig_run(rig);
+    unsetenv("FAKE_ISA");
+    assert_int_equal(rig_answered(rig), rig->plan.request_count);
+    json_decref(host);
+}
+
+/* What each way to deal with a cap costs: never more than the setting. */
+static void caps(void **state)
+{
+    static const struct {
+        const char *mode, *type, *text; /* of what is capped; NULL: an observation with its level */
+    } rows[] = {
+        {"takes", NULL, NULL},
+        {"ignores", "skip", "ignored: with OPENBLAS_CORETYPE=Core2 OpenBLAS runs on 'Zen' as without"},
+        {"mute", "skip", "ignored: with OPENBLAS_CORETYPE=Core2 OpenBLAS runs on 'nothing that it names'"},
+        {"dies", "error", "was killed by signal 4 (SIGILL) before hello"},
+    };
+    const json_t *answers[8];
+    for (size_t i = 0; dp_caps()->setting && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig rig;
+        run_capped(&rig, rows[i].mode);
+        for (size_t k = 0; k < rig.plan.request_count; k++) { /* the base is as ever */
+            const bool base = strcmp(rig.plan.requests[k].axis, "repeat") == 0;
+            assert_true(!base || strcmp(word(rig.answers.items[k], "type"), "observation") == 0);
+        }
+        assert_int_equal(capped(&rig, "fake/caps/same", "openblas/Core2", answers, 8),
+                         3); /* 2 wide, 1 unit */
+        for (size_t k = 0; k < 3; k++) {
+            assert_string_equal(word(answers[k], "type"), rows[i].type ? rows[i].type : "observation");
+            assert_string_equal(word(answers[k], "isa"), rows[i].type ? "" : "Core2");
+            assert_true(!rows[i].text || strstr(word(answers[k], "text"), rows[i].text));
+        }
+        assert_int_equal(capped(&rig, "fake/caps/same", "openblas/Nehalem", answers, 8), 1);
+        assert_string_equal(word(answers[0], "text"), "this processor has no 'sse4_2'");
+        rig_close(&rig);
+    }
+}
+
+/* SIGILL at one cap of one case: that request, and neither its neighbours nor the next cap. */
+static void cap_that_crashes(void **state)
+{
+    const json_t *answers[8];
+    struct rig rig;
+    if (!dp_caps()->setting) {
+        skip();
+    }
+    run_capped(&rig, "takes");
+    assert_int_equal(capped(&rig, "fake/caps/ill", "openblas/Prescott", answers, 8), 3);
+    for (size_t k = 0; k < 3; k++) {
+        assert_string_equal(word(answers[k], "type"), "error");
+    }
+    assert_true(strstr(word(answers[0], "text"), "SIGILL"));
+    static const char *const others[][2] = {{"fake/caps/ill", "openblas/Core2"},
+                                            {"fake/caps/ill", "openblas/Atom"},
+                                            {"fake/caps/moves", "openblas/Prescott"},
+                                            {"fake/caps/same", "openblas/Prescott"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_int_equal(capped(&rig, others[i][0], others[i][1], answers, 8), 3);
+        for (size_t k = 0; k < 3; k++) {
+            assert_string_equal(word(answers[k], "type"), "observation");
+        }
+    }
+    rig_close(&rig);
+}
+
 /* Cases that set variables: one process for all that set the same, in the base pass and in each fresh one,
  * and none of them sees what the user has set. */
 static void settings(void **state)
@@ -625,6 +714,8 @@ int main(void)
         cmocka_unit_test(unknown_axes),
         cmocka_unit_test(environment),
         cmocka_unit_test(settings),
+        cmocka_unit_test(caps),
+        cmocka_unit_test(cap_that_crashes),
         cmocka_unit_test(thousand_processes),
         cmocka_unit_test(children_of_others),
         cmocka_unit_test(jobs),

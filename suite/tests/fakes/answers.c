@@ -78,6 +78,12 @@ static uint64_t by_poison(const struct request *request, int run)
     return strcmp(request->axis, "poison") == 0 && strcmp(request->setting, "nan") == 0 ? 1 : 0;
 }
 
+/* Other kernels give other bits. */
+static uint64_t by_cap(const struct request *request, int run)
+{
+    return getenv("OPENBLAS_CORETYPE") ? 1 : 0;
+}
+
 /* Only while a file does not exist that it then makes: a difference that never comes again. */
 static uint64_t once(const struct request *request, int run)
 {
@@ -208,6 +214,7 @@ const struct fake fake_answers[] = {
     {.name = "repeats-alone", .value = repeats_alone},
     {.name = "by-batch", .value = by_batch},
     {.name = "by-poison", .value = by_poison},
+    {.name = "by-cap", .value = by_cap},
     {.name = "once", .value = once},
     {.name = "unwritten", .edit = unwritten},
     {.name = "guard-broken", .edit = guard_broken},

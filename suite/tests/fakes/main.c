@@ -4,6 +4,7 @@
  */
 #include "suite/tests/fakes/fake.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,14 +199,36 @@ static FILE *open_fd(const char *name, const char *mode)
     return file;
 }
 
+/* With FAKE_ISA a second library, which can be capped and which takes its cap, ignores it, does not say what
+ * it runs on under it, or ends in SIGILL. Without a cap it runs on Zen. */
+static void add_capped(json_t *libraries)
+{
+    const char *mode = getenv("FAKE_ISA"), *cap = getenv("OPENBLAS_CORETYPE");
+    if (!mode) {
+        return;
+    }
+    if (cap && strcmp(mode, "dies") == 0) {
+        signal(SIGILL, SIG_DFL); /* a sanitizer may have put its own handler there */
+        raise(SIGILL);
+    }
+    json_t *library = json_pack("{s:s, s:s, s:s, s:s}", "role", "cblas", "name", "OpenBLAS", "version", "1.0",
+                                "path", "/nowhere/libblas.so");
+    if (!cap || strcmp(mode, "mute") != 0) {
+        json_object_set_new(library, "isa", json_string(cap && strcmp(mode, "takes") == 0 ? cap : "Zen"));
+    }
+    json_array_append_new(libraries, library);
+}
+
 int main(void)
 {
     FILE *in = open_fd("DETPROBE_IN_FD", "r"), *out = open_fd("DETPROBE_OUT_FD", "w");
     struct request request = {.out = out};
-    fake_send(&request,
-              json_pack("{s:s, s:s, s:i, s:[s,s,s,s], s:[{s:s, s:s, s:s, s:s}]}", "type", "hello", "program",
-                        "fakes", "protocol", 1, "axes", "repeat", "poison", "threads", "batch", "libraries",
-                        "role", "fake", "name", "fakelib", "version", "1.0", "path", "/nowhere/libfake.so"));
+    json_t *libraries = json_pack("[{s:s, s:s, s:s, s:s}]", "role", "fake", "name", "fakelib", "version",
+                                  "1.0", "path", "/nowhere/libfake.so");
+    add_capped(libraries);
+    fake_send(&request, json_pack("{s:s, s:s, s:i, s:[s,s,s,s,s], s:o}", "type", "hello", "program", "fakes",
+                                  "protocol", 1, "axes", "repeat", "poison", "threads", "batch", "isa",
+                                  "libraries", libraries));
     char *line = NULL;
     size_t size = 0;
     while (getline(&line, &size, in) > 0) {

@@ -99,7 +99,7 @@ static void plan_later(struct dp_plan *plan, const json_t *hello)
     if (checked) {
         json_object_set(hellos, catalogue.programs[0]->name, checked);
     }
-    dp_plan_add_devices(plan, hellos);
+    dp_plan_add_later(plan, hellos, NULL);
     dp_plan_add_retest(plan, cases, plan->case_count, 1);
     json_decref(hellos);
     json_decref(checked);
@@ -177,7 +177,7 @@ static void take_kept(const struct dp_plan *plan, struct dp_answers *answers, st
 static void judge(struct dp_plan *plan, struct dp_answers *answers, struct dp_runlog *log)
 {
     struct dp_judged judged;
-    dp_plan_add_devices(plan, answers->hellos);
+    dp_plan_add_later(plan, answers->hellos, NULL);
     take_kept(plan, answers, log);
     dp_judge(plan, answers, 0, &judged);
     for (int round = 1; round <= DP_RETEST_ROUNDS && judged.suspect_count > 0; round++) {

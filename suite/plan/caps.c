@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of caps. What a level needs is what its kernels use: a library that is forced onto kernels which
+ * the processor cannot run does not refuse, it ends in SIGILL. Sources: OpenBLAS 0.3.21, driver/others/
+ * dynamic.c; oneDNN developer guide, CPU Dispatcher Control; oneMKL developer guide, Specifying Code
+ * Branches; GNU C Library manual, Hardware Capability Tunables, and the x86-64 psABI's levels.
+ */
+#include "suite/plan/caps.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+
+#define AVX512 "avx512f avx512bw avx512cd avx512dq avx512vl"
+#define HWCAPS "glibc.cpu.hwcaps="
+
+/* What the C library is to leave aside, from the newest on; older ones know names that end in _Usable. */
+#define NO_V4                                                                                                \
+    "-AVX512F,-AVX512BW,-AVX512CD,-AVX512DQ,-AVX512VL,-AVX512F_Usable,-AVX512DQ_Usable,-AVX512VL_Usable"
+#define NO_V3 NO_V4 ",-AVX,-AVX2,-FMA,-FMA4,-AVX_Usable,-AVX2_Usable,-FMA_Usable,-FMA4_Usable"
+#define NO_V2 NO_V3 ",-SSSE3,-SSE4_1,-SSE4_2,-POPCNT"
+
+static const struct dp_cap caps[] = {
+#ifdef __x86_64__
+    {"openblas/Prescott", "OpenBLAS", "pni", NULL, NULL},
+    {"openblas/Core2", "OpenBLAS", "ssse3", NULL, NULL},
+    {"openblas/Penryn", "OpenBLAS", "sse4_1", NULL, NULL},
+    {"openblas/Dunnington", "OpenBLAS", "sse4_1", NULL, NULL},
+    {"openblas/Nehalem", "OpenBLAS", "sse4_2", NULL, NULL},
+    {"openblas/Atom", "OpenBLAS", "ssse3", NULL, NULL},
+    {"openblas/Opteron", "OpenBLAS", "pni 3dnow", NULL, NULL},
+    {"openblas/Barcelona", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL},
+    {"openblas/Bobcat", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL},
+    {"openblas/Sandybridge", "OpenBLAS", "avx", NULL, NULL},
+    {"openblas/Bulldozer", "OpenBLAS", "avx fma4", NULL, NULL},
+    {"openblas/Piledriver", "OpenBLAS", "avx fma fma4", NULL, NULL},
+    {"openblas/Steamroller", "OpenBLAS", "avx fma fma4", NULL, NULL},
+    {"openblas/Excavator", "OpenBLAS", "avx2 fma fma4", NULL, NULL},
+    {"openblas/Haswell", "OpenBLAS", "avx2 fma", NULL, NULL},
+    {"openblas/Zen", "OpenBLAS", "avx2 fma", NULL, NULL},
+    {"openblas/SkylakeX", "OpenBLAS", AVX512, NULL, NULL},
+    {"openblas/Cooperlake", "OpenBLAS", AVX512 " avx512_bf16", NULL, NULL},
+    {"openblas/SapphireRapids", "OpenBLAS", AVX512 " avx512_bf16 amx_tile amx_bf16", NULL, NULL},
+    {"onednn/SSE41", "oneDNN", "sse4_1", NULL, NULL},
+    {"onednn/AVX", "oneDNN", "avx", NULL, NULL},
+    {"onednn/AVX2", "oneDNN", "avx2 fma", NULL, NULL},
+    {"onednn/AVX2_VNNI", "oneDNN", "avx2 fma avx_vnni", NULL, NULL},
+    {"onednn/AVX2_VNNI_2", "oneDNN", "avx2 fma avx_vnni avx_vnni_int8 avx_ne_convert", NULL, NULL},
+    {"onednn/AVX512_CORE", "oneDNN", AVX512, NULL, NULL},
+    {"onednn/AVX512_CORE_VNNI", "oneDNN", AVX512 " avx512_vnni", NULL, NULL},
+    {"onednn/AVX512_CORE_BF16", "oneDNN", AVX512 " avx512_vnni avx512_bf16", NULL, NULL},
+    {"onednn/AVX512_CORE_FP16", "oneDNN", AVX512 " avx512_vnni avx512_bf16 avx512_fp16", NULL, "AVX10_1_512"},
+    {"onednn/AVX512_CORE_AMX", "oneDNN", AVX512 " avx512_vnni avx512_bf16 amx_tile amx_int8 amx_bf16", NULL,
+     "AVX10_1_512_AMX"},
+    {"mkl/COMPATIBLE", "MKL", "sse2", NULL, NULL},
+    {"mkl/SSE4_2", "MKL", "sse4_2", NULL, NULL},
+    {"mkl/AVX", "MKL", "avx", NULL, NULL},
+    {"mkl/AVX2", "MKL", "avx2 fma", NULL, NULL},
+    {"mkl/AVX512", "MKL", AVX512, NULL, NULL},
+    {"mkl/AVX512_E1", "MKL", AVX512 " avx512_vnni", NULL, NULL},
+    {"glibc/x86-64", "glibc libm", "sse2", HWCAPS NO_V2, NULL},
+    {"glibc/x86-64-v2", "glibc libm", "sse4_2", HWCAPS NO_V3, NULL},
+    {"glibc/x86-64-v3", "glibc libm", "avx2 fma", HWCAPS NO_V4, NULL},
+    {"glibc/x86-64-v4", "glibc libm", AVX512, HWCAPS, NULL},
+#endif
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* The variables that a library reads; the last version to read a name may be long gone. */
+static const struct {
+    const char *library;
+    const char *names[2];
+} variables[] = {
+    {"OpenBLAS", {"OPENBLAS_CORETYPE", NULL}},
+    {"oneDNN", {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}},
+    {"MKL", {"MKL_CBWR", NULL}},
+    {"glibc libm", {"GLIBC_TUNABLES", NULL}},
+};
+
+const struct dp_cap *dp_caps(void)
+{
+    return caps;
+}
+
+const char *dp_cap_level(const struct dp_cap *cap)
+{
+    return strchr(cap->setting, '/') + 1;
+}
+
+bool dp_cap_is(const struct dp_cap *cap, const char *isa)
+{
+    return strcasecmp(isa, dp_cap_level(cap)) == 0 || (cap->alias && strcasecmp(isa, cap->alias) == 0);
+}
+
+char *dp_cap_lacks(const struct dp_cap *cap, const json_t *host)
+{
+    const json_t *has = json_object_get(host, "cpu_flags");
+    for (const char *at = cap->flags; *at; at += strspn(at, " ")) {
+        char *flag = dp_printf("%.*s", (int)strcspn(at, " "), at);
+        if (!dp_json_array_has(has, flag)) {
+            return flag;
+        }
+        at += strlen(flag);
+        free(flag);
+    }
+    return NULL;
+}
+
+/* The user's other tunables, then ours: of two settings of one tunable the last one holds, and old versions
+ * do not say so. */
+static char *with_tunables(const char *value)
+{
+    struct dp_text text = DP_TEXT((size_t)1 << 17);
+    const char *user = getenv("GLIBC_TUNABLES");
+    for (const char *at = user ? user : ""; *at; at += strspn(at, ":")) {
+        const size_t length = strcspn(at, ":");
+        if (strncmp(at, HWCAPS, strlen(HWCAPS)) != 0) {
+            dp_text_add(&text, at, length);
+            dp_text_put(&text, ":");
+        }
+        at += length;
+    }
+    dp_text_put(&text, value);
+    char *owned = dp_strdup(text.data);
+    dp_text_free(&text);
+    return owned;
+}
+
+json_t *dp_cap_variables(const struct dp_cap *cap)
+{
+    json_t *set = json_object();
+    char *value = cap->value ? with_tunables(cap->value) : dp_strdup(dp_cap_level(cap));
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        for (size_t k = 0; k < 2 && strcmp(variables[i].library, cap->library) == 0; k++) {
+            if (variables[i].names[k]) {
+                json_object_set_new(set, variables[i].names[k], json_string(value));
+            }
+        }
+    }
+    free(value);
+    return set;
+}
+
+const char *dp_hello_isa(const json_t *hello, const char *library)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(hello, "libraries"), i, item)
+    {
+        const char *isa = dp_json_string(item, "isa", NULL);
+        if (isa && strcmp(dp_json_string(item, "name", ""), library) == 0) {
+            return isa;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Axis isa: a process for each level of instructions that a library can be held to, beside the base process
+ * in which it chose by itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/plan/later.h"
+#include "suite/plan/scheme.h"
+
+#define AXIS "isa"
+
+static void append(const struct later *later, struct dp_request request, const struct dp_cap *cap,
+                   char *dropped)
+{
+    request.axis = AXIS;
+    request.setting = cap ? cap->setting : "";
+    request.cap = cap;
+    /* above every fresh process and device */
+    request.process = later->plan->fresh + DP_FRESH_MAX + 2 + (cap ? (int)(cap - dp_caps()) : 0);
+    request.runs = INVARIANT_RUNS;
+    request.dropped = dropped ? later_keep(later->plan, dropped) : NULL;
+    later_append(later->plan, &request);
+}
+
+/* A variable that the case itself sets is part of what it measures. NULL: none. Owned. */
+static char *own_variable(const struct dp_program *program, const struct dp_cap *cap)
+{
+    json_t *variables = dp_cap_variables(cap), *value;
+    const char *name;
+    char *found = NULL;
+    json_object_foreach(variables, name, value)
+    {
+        if (!found && json_object_get(program->environment, name)) {
+            found = dp_strdup(name);
+        }
+    }
+    json_decref(variables);
+    return found;
+}
+
+/* NULL: nothing is in the way. Owned. */
+static char *why_dropped(const struct later *later, const struct dp_program *program,
+                         const struct dp_cap *cap)
+{
+    char *flag = dp_cap_lacks(cap, later->host);
+    char *own = flag ? NULL : own_variable(program, cap);
+    /* the base process and the fresh ones have measured that */
+    const bool native = dp_cap_is(cap, dp_hello_isa(later->hello, cap->library));
+    char *why = flag     ? dp_printf("this processor has no '%s'", flag)
+                : own    ? dp_printf("the case itself sets '%s'", own)
+                : native ? dp_printf("it is what %s runs on by itself", cap->library)
+                         : NULL;
+    free(flag);
+    free(own);
+    return why;
+}
+
+/* What is asked at each level: the inputs that decide bits, and those that decide whether they are right. */
+static bool is_asked_at(const struct dp_request *request)
+{
+    return strcmp(request->set, "wide") == 0 || strcmp(request->set, "unit") == 0;
+}
+
+/* That a level is not for this machine is said once for a case. */
+static bool is_first(const struct dp_request *request)
+{
+    return strcmp(request->set, "wide") == 0 && request->seed_index == 0;
+}
+
+void later_caps(const struct later *later, const struct dp_request *request)
+{
+    const struct dp_case *item = later->plan->cases[request->case_index];
+    size_t known = 0;
+    const bool met = strcmp(dp_json_string(later->hello, "type", ""), "hello") == 0;
+    if (!met || !json_object_get(item->json, AXIS) || !is_asked_at(request)) {
+        return;
+    }
+    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
+        if (!dp_hello_isa(later->hello, cap->library)) {
+            continue;
+        }
+        char *dropped = why_dropped(later, item->program, cap);
+        known++;
+        if (!dropped || is_first(request)) {
+            append(later, *request, cap, dropped);
+        } else {
+            free(dropped);
+        }
+    }
+    if (known == 0 && is_first(request)) {
+        append(
+            later, *request, NULL,
+            dp_strdup("no library of the program says which instruction set it runs on and can be capped"));
+    }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the plan leaves open until the machine is known: axes device and isa.
+ */
+#include "suite/plan/later.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/plan/scheme.h"
+
+static const struct {
+    const char *axis;
+    void (*add)(const struct later *later, const struct dp_request *request);
+} axes[] = {
+    {"device", later_devices},
+    {"isa", later_caps},
+};
+
+const char *later_keep(struct dp_plan *plan, char *text)
+{
+    for (size_t i = 0; i < plan->text_count; i++) {
+        if (strcmp(plan->texts[i], text) == 0) {
+            free(text);
+            return plan->texts[i];
+        }
+    }
+    plan->texts = dp_realloc(plan->texts, plan->text_count + 1, sizeof(*plan->texts));
+    return plan->texts[plan->text_count++] = text;
+}
+
+void later_append(struct dp_plan *plan, const struct dp_request *request)
+{
+    if ((plan->request_count & (plan->request_count - 1)) == 0) { /* grows at the powers of two */
+        plan->requests = dp_realloc(plan->requests, 2 * plan->request_count + 1, sizeof(*plan->requests));
+    }
+    plan->requests[plan->request_count++] = *request;
+}
+
+static bool has_axis(const struct dp_plan *plan, const char *axis)
+{
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        if (strcmp(plan->axes[i], axis) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By name: then a program that cannot vary it says so. */
+static bool is_asked(const struct dp_plan *plan, const char *axis)
+{
+    for (size_t i = 0; i < plan->options.axes.count; i++) {
+        if (strcmp(plan->options.axes.items[i], axis) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The base setting's requests as they are first planned; of a control nothing else is asked. */
+static bool is_base(const struct dp_plan *plan, const struct dp_request *request)
+{
+    return strcmp(request->axis, "repeat") == 0 && request->retest == 0 &&
+           request->seed_index < FIRST_SEEDS && !plan->cases[request->case_index]->control;
+}
+
+void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host)
+{
+    const size_t count = plan->request_count;
+    /* room that later_append can go on from */
+    size_t room = 1;
+    while (room < count) {
+        room *= 2;
+    }
+    plan->requests = dp_realloc(plan->requests, room + 1, sizeof(*plan->requests));
+    for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
+        for (size_t i = 0; i < count && has_axis(plan, axes[a].axis); i++) {
+            const struct dp_request request = plan->requests[i];
+            const char *program = plan->cases[request.case_index]->program->name;
+            const struct later later = {.plan = plan,
+                                        .hello = json_object_get(hellos, program),
+                                        .host = host,
+                                        .asked = is_asked(plan, axes[a].axis)};
+            if (is_base(plan, &request)) {
+                axes[a].add(&later, &request);
+            }
+        }
+    }
+}
