@@ -6,6 +6,7 @@ libraries of the process are asked for the functions themselves.
 """
 
 import ctypes
+import os
 import re
 
 FILES = re.compile(r"/lib[^/]*(blas|mkl_rt|blis)[^/]*\.so[^/]*$")
@@ -20,12 +21,26 @@ KINDS = (
 )
 
 
-class Blas:
-    """One loaded library, or nothing at all: `kind` says which functions it was found by."""
+class Place(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
 
-    def __init__(self, path, kind, template, handle):
-        (self.name, _, (setter, getter), texts), self.path = kind, path
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("at", ctypes.c_void_p)]
+
+
+def _file_of(function):
+    """The file that a function was loaded from: a handle also knows the functions of the libraries behind it."""
+    place = Place()
+    found = ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(place))
+    return os.path.realpath(os.fsdecode(place.file)) if found and place.file else ""
+
+
+class Blas:
+    """One loaded library: `kind` says which functions it was found by, `template` how they are named."""
+
+    def __init__(self, kind, template, handle):
+        self.name, _, (setter, getter), texts = kind
         self._set, self._get = (getattr(handle, template.format(name)) for name in (setter, getter))
+        self.path = _file_of(self._get)
         parallel = getattr(handle, template.format("get_parallel"), None)
         if parallel and parallel() == OPENMP and hasattr(handle, "omp_set_num_threads"):
             self._set, self._get = handle.omp_set_num_threads, handle.omp_get_max_threads
@@ -64,15 +79,16 @@ def _open(path):
     for kind in KINDS:
         for template in kind[1]:
             if all(hasattr(handle, template.format(name)) for name in kind[2]):
-                return Blas(path, kind, template, handle)
+                return Blas(kind, template, handle)
     return None
 
 
 def loaded():
-    """Every BLAS of this process, in the order of their paths."""
+    """Every BLAS of this process, once, in the order of their paths."""
     with open(MAPS, encoding="utf-8", errors="surrogateescape") as lines:
-        paths = sorted({line.split(maxsplit=5)[-1].rstrip("\n") for line in lines if FILES.search(line)})
-    return [found for found in map(_open, paths) if found]
+        paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in lines if FILES.search(line)}
+    found = {library.path: library for library in map(_open, paths) if library}
+    return [found[path] for path in sorted(found)]
 
 
 def threads_of(libraries):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The BLAS of a Python process: found by what it exports, its threads set and read back.
 
-usage: test_python_blas.py FOLDER_OF_THE_BUILT_PYTHON_PROGRAMS BLIS OPENMP STUBBORN WHEEL UNTHREADED MKL [unittest arguments]
+usage: test_python_blas.py FOLDER_OF_THE_BUILT_PYTHON_PROGRAMS BLIS OPENMP STUBBORN WHEEL UNTHREADED MKL FRONT [unittest arguments]
 The libraries are fakes that run the number of threads that is in force, whatever they say of it.
 """
 
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import unittest
 
-FOLDER, BLIS, OPENMP, STUBBORN, WHEEL, UNTHREADED, MKL = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(7))
+FOLDER, BLIS, OPENMP, STUBBORN, WHEEL, UNTHREADED, MKL, FRONT = (
+    pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(8))
 SAY = """
 import ctypes, json, sys
 sys.path.insert(0, sys.argv[1])
@@ -56,6 +57,12 @@ class Blas(unittest.TestCase):
 
     def test_a_library_that_chooses_runs_what_it_says(self):
         self.expect(MKL, "MKL", [2, 2, 2])
+
+    def test_a_library_in_front_of_another_is_not_a_second_one(self):
+        """As Debian's libblas.so.3 is, of whose functions some are in a library behind it."""
+        found, *seen = say(FRONT)
+        self.assertEqual([row["path"] for row in found], [str(BLIS)])
+        self.assertEqual(seen, [1, 4, 4])
 
     def test_several_must_agree(self):
         found, *seen = say(BLIS, STUBBORN)
