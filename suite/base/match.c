@@ -77,6 +77,17 @@ bool dp_glob_is(const char *string)
     return strpbrk(string, "*?[") != NULL;
 }
 
+char *dp_glob_escape(const char *path)
+{
+    struct dp_text text = DP_TEXT(2 * strlen(path) + 1);
+    dp_text_put(&text, "");
+    for (; *path; path++) {
+        dp_text_put(&text, strchr("*?[]\\", *path) ? "\\" : "");
+        dp_text_add(&text, path, 1);
+    }
+    return text.data;
+}
+
 enum { WORD_MAX = 128 };
 
 static unsigned least(unsigned a, unsigned b)

@@ -119,6 +119,7 @@ char *dp_option_default(const struct dp_command_line *line, const struct dp_opti
     switch (at ? option->kind : DP_OPTION_FLAG) {
     case DP_OPTION_FLAG:
     case DP_OPTION_LIST:
+    case DP_OPTION_COMMAND:
         return NULL;
     case DP_OPTION_INT: /* a number that could not be typed says that none was */
         return *(const int64_t *)at < option->low ? NULL : dp_printf("%lld", (long long)*(const int64_t *)at);
@@ -201,6 +202,7 @@ static int store(const struct dp_option *option, void *values, const char *value
         *(bool *)target_of(option, values) = true;
         return 0;
     case DP_OPTION_LIST:
+    case DP_OPTION_COMMAND:
         strings_add(target_of(option, values), value);
         return 0;
     case DP_OPTION_INT:
@@ -216,6 +218,17 @@ static int store(const struct dp_option *option, void *values, const char *value
     }
     *(const char **)target_of(option, values) = value;
     return 0;
+}
+
+/* The value, and of a command the words behind it. */
+static int store_value(const struct dp_option *option, void *values, const char *value, int argc, char **argv,
+                       int *at, struct dp_err *err)
+{
+    int rc = store(option, values, value, err);
+    while (rc == 0 && option->kind == DP_OPTION_COMMAND && *at + 1 < argc) {
+        rc = store(option, values, argv[++*at], err);
+    }
+    return rc;
 }
 
 /* argv[*at] is "--name", "--name=value" or "--no-name". */
@@ -249,7 +262,8 @@ static int parse_long(const struct dp_command_line *line, int argc, char **argv,
     if (!has_value && *at + 1 >= argc) {
         return dp_err_set(err, DP_EXIT_USAGE, "option '--%s' needs a value", option->name);
     }
-    return store(option, values, has_value ? name + length + 1 : argv[++*at], err);
+    const char *value = has_value ? name + length + 1 : argv[++*at];
+    return store_value(option, values, value, argc, argv, at, err);
 }
 
 /* argv[*at] is "-abc", "-o", "-oFILE". */
@@ -269,7 +283,8 @@ static int parse_short(const struct dp_command_line *line, int argc, char **argv
         if (!letter[1] && *at + 1 >= argc) {
             return dp_err_set(err, DP_EXIT_USAGE, "option '-%c' needs a value", *letter);
         }
-        return store(option, values, letter[1] ? letter + 1 : argv[++*at], err);
+        const char *value = letter[1] ? letter + 1 : argv[++*at];
+        return store_value(option, values, value, argc, argv, at, err);
     }
     return 0;
 }

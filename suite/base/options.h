@@ -19,7 +19,8 @@ enum dp_option_kind {
     DP_OPTION_LIST,     /* struct dp_strings * : repeatable */
     DP_OPTION_INT,      /* int64_t *   : within [low, high] */
     DP_OPTION_DURATION, /* int64_t *   : nanoseconds */
-    DP_OPTION_CHOICE    /* const char **: one of the words in `choices`, "a|b|c" */
+    DP_OPTION_CHOICE,   /* const char **: one of the words in `choices`, "a|b|c" */
+    DP_OPTION_COMMAND   /* struct dp_strings * : all words that follow, whatever they look like */
 };
 
 struct dp_strings {

@@ -36,6 +36,8 @@ char *dp_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Shell-like match of a whole string: `*` (also across '/'), `?`, `[abc]`, `[!a-z]`. */
 bool dp_glob_match(const char *pattern, const char *string);
 bool dp_glob_is(const char *string); /* does it contain a wildcard */
+/* A path as a pattern of glob(3) that matches nothing else. Owned. */
+char *dp_glob_escape(const char *path);
 
 /* Is `string` one of "a|b|c"? */
 bool dp_word_among(const char *string, const char *words);

@@ -66,41 +66,27 @@ static const char *const places[] = {
 
 /* --- finding --- */
 
-/* A path as a glob that matches nothing else. Owned. */
-static char *escape(const char *path)
-{
-    struct dp_text text = DP_TEXT(2 * PATH_MAX);
-    for (; *path; path++) {
-        dp_text_put(&text, strchr("*?[]\\", *path) ? "\\" : "");
-        dp_text_add(&text, path, 1);
-    }
-    return text.data;
-}
-
 /* A symbol's name stands between two NULs in the table of strings. */
-static bool holds_symbol(const char *bytes, size_t size, const char *const *symbols)
+static bool holds_any(const char *bytes, size_t size, const char *const *names)
 {
     char needle[64];
     bool found = false;
-    for (; *symbols && !found; symbols++) {
-        const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', *symbols) + 1;
+    for (; *names && !found; names++) {
+        const size_t length = (size_t)snprintf(needle, sizeof(needle), "%c%s", '\0', *names) + 1;
         found = memmem(bytes, size, needle, length) != NULL;
     }
     return found;
 }
 
-bool dp_stack_fits_role(const char *path, const struct dp_stack_role *role)
+bool dp_stack_holds(const char *path, const char *const *names)
 {
     struct stat status;
-    if (!role->symbols[0]) {
-        return true;
-    }
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {
-            found = holds_symbol(bytes, (size_t)status.st_size, role->symbols);
+            found = holds_any(bytes, (size_t)status.st_size, names);
             munmap(bytes, (size_t)status.st_size);
         }
     }
@@ -108,6 +94,11 @@ bool dp_stack_fits_role(const char *path, const struct dp_stack_role *role)
         close(fd);
     }
     return found;
+}
+
+bool dp_stack_fits_role(const char *path, const struct dp_stack_role *role)
+{
+    return !role->symbols[0] || dp_stack_holds(path, role->symbols);
 }
 
 static bool is_file(const char *path)
@@ -204,7 +195,7 @@ static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *er
         return -1;
     }
     char *config = dp_printf("%s/pyvenv.cfg", root), *conda = dp_printf("%s/conda-meta", root);
-    char *escaped = escape(root);
+    char *escaped = dp_glob_escape(root);
     ret->name = dp_strdup(root);
     ret->kind = access(config, F_OK) == 0 || access(conda, F_OK) == 0 ? "venv" : "prefix";
     ret->python = find_python(root);

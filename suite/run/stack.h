@@ -36,6 +36,10 @@ enum dp_stack_fit {
 /* Which of them a program's hello shows; *err says in what. */
 enum dp_stack_fit dp_stack_check(const struct dp_stack *stack, const json_t *hello, struct dp_err *err);
 
+/* Does the file hold one of the names (ended by NULL), as that of a symbol that it defines or uses, or as a
+ * text of its own? Short ones: below 60 letters. */
+bool dp_stack_holds(const char *path, const char *const *names);
+
 /* The report's environment.stack. Owned. */
 json_t *dp_stack_describe(const struct dp_stack *stack);
 

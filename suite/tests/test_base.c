@@ -107,6 +107,12 @@ static void test_glob(void **state)
     }
     assert_true(dp_glob_is("a*"));
     assert_false(dp_glob_is("cpu/gemm/sgemm-nn"));
+    char *escaped = dp_glob_escape("/a[1]/*b?\\");
+    assert_string_equal(escaped, "/a\\[1\\]/\\*b\\?\\\\");
+    free(escaped);
+    escaped = dp_glob_escape("");
+    assert_string_equal(escaped, "");
+    free(escaped);
 }
 
 /* A pattern of many stars must not take exponential time: this ends at once or never. */

@@ -19,7 +19,7 @@ enum { WORDS_MAX = 16 };
 struct values {
     bool verbose, quiet;
     const char *output, *level;
-    struct dp_strings exclude;
+    struct dp_strings exclude, command;
     int64_t runs, budget;
     struct dp_strings operands;
     bool help;
@@ -61,6 +61,11 @@ static const struct dp_option options[] = {
      .help = "level",
      .offset = offsetof(struct values, level),
      .choices = "quick|default|deep"},
+    {.kind = DP_OPTION_COMMAND,
+     .letter = 'e',
+     .name = "exec",
+     .help = "run",
+     .offset = offsetof(struct values, command)},
 };
 static const struct dp_command_line line = {
     .usage = "detprobe run", .summary = "Runs.", .options = options, .count = COUNT(options)};
@@ -79,6 +84,7 @@ static int parse(struct values *v, const char *const *words)
 static void release(struct values *v)
 {
     free(v->exclude.items);
+    free(v->command.items);
     free(v->operands.items);
 }
 
@@ -131,6 +137,32 @@ static void test_operands(void **state)
     assert_string_equal(v.operands.items[0], "-");
     assert_string_equal(v.operands.items[1], "--verbose");
     assert_string_equal(v.operands.items[2], "--");
+    release(&v);
+}
+
+/* Everything behind it is the command's, whatever it looks like. */
+static void test_command(void **state)
+{
+    static const char *const forms[][3] = {{"--exec", "a"}, {"--exec=a"}, {"-e", "a"}, {"-ea"}};
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        const char *words[WORDS_MAX] = {"x", forms[i][0], forms[i][1]};
+        const char *const rest[] = {"--verbose", "--help", "--", "-q", "", NULL};
+        memcpy(words + (forms[i][1] ? 3 : 2), rest, sizeof(rest));
+        struct values v;
+        assert_int_equal(parse(&v, words), 0);
+        assert_false(v.verbose || v.quiet || v.help);
+        assert_int_equal(v.operands.count, 1);
+        assert_int_equal(v.command.count, 6);
+        assert_string_equal(v.command.items[0], "a");
+        for (size_t k = 0; rest[k]; k++) {
+            assert_string_equal(v.command.items[k + 1], rest[k]);
+        }
+        release(&v);
+    }
+    struct values v;
+    assert_int_not_equal(parse(&v, (const char *[]){"--exec", NULL}), 0);
+    assert_int_equal(parse(&v, (const char *[]){"--", "--exec", "a", NULL}), 0);
+    assert_int_equal(v.command.count, 0);
     release(&v);
 }
 
@@ -287,7 +319,7 @@ int main(void)
         cmocka_unit_test(test_every_form), cmocka_unit_test(test_short_and_last_wins),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_help_wins),
         cmocka_unit_test(test_errors),     cmocka_unit_test(test_help_text),
-        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
