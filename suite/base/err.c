@@ -15,10 +15,10 @@ const struct dp_exit_meaning dp_exit_meanings[] = {
     {DP_EXIT_FINDINGS, "1",
      "a finding: a guarantee broken or bits wrong (with --fail-on varies any variation), the reports differ, "
      "the "
-     "gate fails"},
+     "gate fails, a setting keeps results from repeating"},
     {DP_EXIT_NO_VERDICT, "2",
      "no verdict: a control misbehaved, a program did not use the stack, a required backend is absent, an "
-     "error, too little was measured for a policy, something could not be written"},
+     "error, too little was measured for a policy, something could not be written or started"},
     {DP_EXIT_USAGE, "64", "bad usage"},
     {DP_EXIT_DATA, "65", "bad input: a file, a stack, a signature, or reports that cannot be compared"},
     {DP_EXIT_NOTHING_RAN, "77", "nothing could run"},

@@ -29,6 +29,7 @@ int dp_command_end(int code, const struct dp_err *err);
 extern const struct dp_command *const dp_commands[];
 extern const size_t dp_command_count;
 
+extern const struct dp_command dp_command_audit;
 extern const struct dp_command dp_command_baseline;
 extern const struct dp_command dp_command_diff;
 extern const struct dp_command dp_command_doctor;

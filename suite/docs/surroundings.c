@@ -16,9 +16,9 @@
 enum { WORDS_MOST = 4000 };
 
 const struct dp_surrounding dp_docs_variables[] = {
-    {"DETPROBE_PROBE_PATH", "list run doctor",
+    {"DETPROBE_PROBE_PATH", "list run doctor audit",
      "folders with catalogue files and probe programs of your own, with colons between them"},
-    {"DETPROBE_LIB_<ROLE>", "run doctor probe",
+    {"DETPROBE_LIB_<ROLE>", "run doctor audit probe",
      "the file of one library to measure, by its role: DETPROBE_LIB_CBLAS, DETPROBE_LIB_CUDNN; 'none': no "
      "such "
      "library"},
@@ -37,11 +37,13 @@ const struct dp_surrounding dp_docs_variables[] = {
     {"DETPROBE_OUT_FD", "probe", "set by the suite: the descriptor that answers go to"},
     {"DETPROBE_PROCESS", "probe", "set by the suite: a mark by which it finds what a program left behind"},
     {"OMP_WAIT_POLICY", "run", "'passive' for the programs unless it is set; the report records it"},
-    {"LD_LIBRARY_PATH", "run doctor probe",
+    {"LD_LIBRARY_PATH", "run doctor audit probe",
      "chooses linked libraries (oneDNN, OpenMP) and those found by their names"},
     {"GLIBC_TUNABLES", "run", "the programs' own; axis isa sets glibc.cpu.hwcaps in it and keeps the rest"},
     {"CUDA_HOME", "run doctor probe", "where the CUDA toolkit is, for the library CUPTI beside it"},
     {"TMPDIR", "run", "where the scratch folder of a run is made, /tmp unless it is set"},
+    {"VIRTUAL_ENV", "audit", "the Python environment whose packages are looked at without --stack"},
+    {"CONDA_PREFIX", "audit", "likewise"},
     {"NO_COLOR", "*", "set and not empty: no colour, unless --color asks for it"},
     {"CLICOLOR_FORCE", "*", "set, not empty and not 0: colour without a terminal too"},
     {"TERM", "*", "'dumb': neither colour nor a line of progress"},
@@ -54,7 +56,7 @@ const struct dp_surrounding dp_docs_files[] = {
      "the run log beside the report of '-o FILE', from which '--resume' goes on; may be deleted once the "
      "report is "
      "there"},
-    {DP_DOCS_PROBES, "run list doctor probe",
+    {DP_DOCS_PROBES, "run list doctor audit probe",
      "the built-in probe programs and their catalogue files, a folder for each backend"},
     {DP_DOCS_SCHEMAS, "* probe report", "JSON Schemas of everything that is read and written"},
     {NULL, NULL, NULL},
@@ -80,13 +82,14 @@ static const struct {
     const char *argument;
     enum dp_completes completes;
 } arguments[] = {
-    {"AFTER", DP_COMPLETES_FILES},    {"AXIS", DP_COMPLETES_LIST},           {"BACKEND", DP_COMPLETES_WORDS},
-    {"BASELINE", DP_COMPLETES_FILES}, {"BEFORE", DP_COMPLETES_FILES},        {"FILE", DP_COMPLETES_FILES},
-    {"FORMAT", DP_COMPLETES_WORDS},   {"FORMAT:FILE", DP_COMPLETES_REPORTS}, {"KEY", DP_COMPLETES_FILES},
-    {"LEVEL", DP_COMPLETES_WORDS},    {"LOG", DP_COMPLETES_FILES},           {"N", DP_COMPLETES_NOTHING},
-    {"POLICY", DP_COMPLETES_FILES},   {"REPORT", DP_COMPLETES_FILES},        {"SELECTOR", DP_COMPLETES_CASES},
-    {"SIGNED", DP_COMPLETES_FILES},   {"STACK", DP_COMPLETES_FOLDERS},       {"TIME", DP_COMPLETES_NOTHING},
-    {"WHAT", DP_COMPLETES_WORDS},     {"WHEN", DP_COMPLETES_WORDS},
+    {"AFTER", DP_COMPLETES_FILES},         {"AREA", DP_COMPLETES_LIST},      {"AXIS", DP_COMPLETES_LIST},
+    {"BACKEND", DP_COMPLETES_WORDS},       {"BASELINE", DP_COMPLETES_FILES}, {"BEFORE", DP_COMPLETES_FILES},
+    {"CMD", DP_COMPLETES_FILES},           {"FILE", DP_COMPLETES_FILES},     {"FORMAT", DP_COMPLETES_WORDS},
+    {"FORMAT:FILE", DP_COMPLETES_REPORTS}, {"KEY", DP_COMPLETES_FILES},      {"LEVEL", DP_COMPLETES_WORDS},
+    {"LOG", DP_COMPLETES_FILES},           {"N", DP_COMPLETES_NOTHING},      {"NAME", DP_COMPLETES_NOTHING},
+    {"POLICY", DP_COMPLETES_FILES},        {"REPORT", DP_COMPLETES_FILES},   {"SELECTOR", DP_COMPLETES_CASES},
+    {"SIGNED", DP_COMPLETES_FILES},        {"STACK", DP_COMPLETES_FOLDERS},  {"TIME", DP_COMPLETES_NOTHING},
+    {"WHAT", DP_COMPLETES_WORDS},          {"WHEN", DP_COMPLETES_WORDS},
 };
 
 enum dp_completes dp_docs_completes(const char *argument)

@@ -114,6 +114,25 @@ def environment(folder, requirements):
     return target
 
 
+def unpacked(scratch, package):
+    """Whether a package of Debian was fetched and unpacked in the folder."""
+    return (quietly("apt-get", "download", "-q", package, cwd=scratch) and
+            quietly("dpkg-deb", "-x", next(scratch.glob(f"{package}_*.deb")), ".", cwd=scratch))
+
+
+def debian(folder, package):
+    """A folder with what a package of Debian installs."""
+    target = pathlib.Path(folder) / package
+    if not target.exists():
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=kept_folder(folder)) as scratch:
+            made = pathlib.Path(scratch) / "root"
+            made.mkdir()
+            if not unpacked(made, package):
+                return None
+            made.rename(target)
+    return target
+
+
 def promtool(folder):
     """The machine's, or Debian's unpacked: installing the package would start a server on a person's machine."""
     if shutil.which("promtool"):
@@ -121,8 +140,7 @@ def promtool(folder):
 
     def make(scratch):
         for package in ("promtool", "prometheus"):  # a package of its own since Debian 13
-            if (quietly("apt-get", "download", "-q", package, cwd=scratch) and
-                    quietly("dpkg-deb", "-x", next(scratch.glob(f"{package}_*.deb")), ".", cwd=scratch)):
+            if unpacked(scratch, package):
                 return scratch / "usr" / "bin" / "promtool"
         return None
 

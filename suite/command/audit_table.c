@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an audit found: as a table, as JSON, and as lines for a shell.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/base/json.h"
+#include "suite/command/auditing.h"
+
+enum { NAME_COLUMN = 10, TEXT_WIDTH = 100, NAME_WIDTH = 28 };
+
+/* --- JSON --- */
+
+/* A text of anybody's as a string of JSON. */
+static json_t *clean(const char *text)
+{
+    char *shown = text ? dp_printable(text, strlen(text)) : NULL;
+    json_t *ret = shown ? json_string(shown) : json_null();
+    free(shown);
+    return ret;
+}
+
+static json_t *describe_reader(const struct audit_row *row)
+{
+    const json_t *readers = json_object_get(dp_audit_settings(), "readers");
+    const json_t *reader = json_object_get(readers, dp_json_string(row->setting, "reader", ""));
+    json_t *ret = reader ? json_pack("{ss}", "name", dp_json_string(reader, "name", "")) : NULL;
+    if (ret && row->version) {
+        json_object_set_new(ret, "version", clean(row->version));
+    }
+    return ret;
+}
+
+static json_t *describe(const struct audit_row *row)
+{
+    static const char *const copied[] = {"name", "for", "values", "default", "effect", "since", "until"};
+    const json_t *sources = json_object_get(dp_audit_settings(), "sources");
+    const bool machine = json_is_true(json_object_get(row->setting, "machine"));
+    json_t *ret = json_pack("{ss ss so so* ss}", "kind", machine ? "machine" : "variable", "status",
+                            dp_audit_words[row->verdict.status], "value", clean(row->value), "reader",
+                            describe_reader(row), "source",
+                            dp_json_string(sources, dp_json_string(row->setting, "source", ""), ""));
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++) {
+        json_t *member = json_object_get(row->setting, copied[i]);
+        if (member) {
+            json_object_set(ret, copied[i], member);
+        }
+    }
+    if (row->verdict.reason[0]) {
+        json_object_set_new(ret, "reason", clean(row->verdict.reason));
+    }
+    if (row->line) {
+        json_object_set_new(ret, "fix", clean(row->line));
+    }
+    if (row->proof) {
+        json_object_set(ret, "proof", row->proof);
+    }
+    return ret;
+}
+
+json_t *audit_describe(const struct audit *audit)
+{
+    json_t *ret = json_array();
+    for (size_t i = 0; i < audit->count; i++) {
+        json_array_append_new(ret, describe(&audit->rows[i]));
+    }
+    return ret;
+}
+
+/* --- the table --- */
+
+/* Words below the setting's name, harmless for a terminal. */
+static void put_wrapped(struct dp_text *out, const char *words)
+{
+    char *shown = dp_printable(words, strlen(words));
+    int at = 0;
+    for (const char *rest = shown; *rest;) {
+        const int word = (int)strcspn(rest, " ");
+        const bool first = at == 0;
+        if (!first && at + 1 + word > TEXT_WIDTH) {
+            at = 0;
+        }
+        dp_text_printf(out, "%s%*s%.*s", first ? "" : at ? " " : "\n", at ? 0 : NAME_COLUMN, "", word, rest);
+        at += (at ? 1 : NAME_COLUMN) + word;
+        rest += word;
+        rest += strspn(rest, " ");
+    }
+    dp_text_put(out, "\n");
+    free(shown);
+}
+
+static void put_known(const struct audit_row *row, struct dp_text *out)
+{
+    json_t *described = describe(row);
+    const json_t *reader = json_object_get(described, "reader");
+    const char *since = dp_json_string(described, "since", NULL),
+               *until = dp_json_string(described, "until", NULL);
+    char *values = dp_printf("values: %s; by itself: %s", dp_json_string(described, "values", ""),
+                             dp_json_string(described, "default", ""));
+    char *source = dp_printf("source: %s", dp_json_string(described, "source", ""));
+    put_wrapped(out, values);
+    if (reader) {
+        char *words = dp_printf("read by: %s %s%s%s%s%s", dp_json_string(reader, "name", ""),
+                                dp_json_string(reader, "version", ""), since ? ", since " : "",
+                                since ? since : "", until ? ", before " : "", until ? until : "");
+        put_wrapped(out, words);
+        free(words);
+    }
+    put_wrapped(out, source);
+    json_decref(described);
+    free(values);
+    free(source);
+}
+
+static void put_proof(const struct audit_row *row, struct dp_text *out)
+{
+    static const struct {
+        const char *outcome, *words;
+    } outcomes[] = {
+        {"changes_verdict", "proved: changes the verdict"},
+        {"changes_bits", "proved: changes bits"},
+        {"no_effect", "no effect here"},
+        {"not_proven", "not proven"},
+    };
+    const char *outcome = dp_json_string(row->proof, "outcome", "");
+    const json_t *cases = json_object_get(row->proof, "cases");
+    struct dp_text words = DP_TEXT(4000);
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        dp_text_put(&words, strcmp(outcomes[i].outcome, outcome) == 0 ? outcomes[i].words : "");
+    }
+    dp_text_printf(&words, "%s%s", dp_json_string(row->proof, "reason", NULL) ? ": " : "",
+                   dp_json_string(row->proof, "reason", ""));
+    if (json_array_size(cases) > 0) {
+        dp_text_printf(&words, " (%s=%s):", dp_json_string(row->setting, "name", ""),
+                       dp_json_string(row->proof, "value", ""));
+    }
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *item = json_array_get(cases, i);
+        const char *without = dp_json_string(item, "without", ""), *with = dp_json_string(item, "with", "");
+        const bool other = json_is_false(json_object_get(item, "same_bits"));
+        if (i > 0 && strcmp(outcome, "no_effect") == 0) {
+            continue; /* they all say the same */
+        }
+        if (strcmp(without, with) != 0) {
+            dp_text_printf(&words, "%s %s %s without, %s with", i ? "," : "",
+                           dp_json_string(item, "case", ""), without, with);
+        } else {
+            dp_text_printf(&words, "%s %s %s%s", i ? "," : "", dp_json_string(item, "case", ""), with,
+                           other ? ", other bits" : "");
+        }
+    }
+    if (strcmp(outcome, "no_effect") == 0 && json_array_size(cases) > 1) {
+        dp_text_printf(&words, " and so do %zu others, the same with and without",
+                       json_array_size(cases) - 1);
+    }
+    put_wrapped(out, words.data ? words.data : "");
+    dp_text_free(&words);
+}
+
+static void put_row(const struct audit_row *row, bool verbose, struct dp_text *out)
+{
+    const bool news = row->verdict.status != DP_AUDIT_OK;
+    char *value = row->value ? dp_printable(row->value, strlen(row->value)) : dp_strdup("not set");
+    dp_text_printf(out, "%-*s%-*s %.160s\n", NAME_COLUMN, dp_audit_words[row->verdict.status], NAME_WIDTH,
+                   dp_json_string(row->setting, "name", ""), value);
+    free(value);
+    if (row->verdict.reason[0]) {
+        put_wrapped(out, row->verdict.reason);
+    }
+    if (news || verbose || row->shown_effect) {
+        put_wrapped(out, dp_json_string(row->setting, "effect", ""));
+    }
+    if (verbose) {
+        put_known(row, out);
+    }
+    if (row->proof) {
+        put_proof(row, out);
+    }
+    if (row->line) {
+        char *line = dp_printable(row->line, strlen(row->line));
+        dp_text_printf(out, "%*s%s\n", NAME_COLUMN, "", line);
+        free(line);
+    }
+}
+
+/* "2 of 9 settings should be changed: 1 missing, 1 wrong; 'eval ...' sets them" */
+static void put_sentence(const struct audit *audit, struct dp_text *out)
+{
+    size_t counts[DP_AUDIT_STATUSES] = {0}, findings = 0;
+    bool mend = false;
+    for (size_t i = 0; i < audit->count; i++) {
+        counts[audit->rows[i].verdict.status]++;
+        mend = mend || audit->rows[i].mend;
+    }
+    for (int status = 0; status < DP_AUDIT_STATUSES; status++) {
+        findings += status == DP_AUDIT_OK || status == DP_AUDIT_IGNORED ? 0 : counts[status];
+    }
+    dp_text_printf(out, "\n%zu of %zu setting%s should be changed", findings, audit->count,
+                   audit->count == 1 ? "" : "s");
+    const char *before = ": ";
+    for (int status = DP_AUDIT_OK + 1; status < DP_AUDIT_STATUSES; status++) {
+        if (counts[status] > 0 && status != DP_AUDIT_IGNORED) {
+            dp_text_printf(out, "%s%zu %s", before, counts[status], dp_audit_words[status]);
+            before = ", ";
+        }
+    }
+    if (counts[DP_AUDIT_IGNORED] > 0) {
+        dp_text_printf(out, "; %zu %s set and ignored", counts[DP_AUDIT_IGNORED],
+                       counts[DP_AUDIT_IGNORED] == 1 ? "is" : "are");
+    }
+    dp_text_put(out, mend ? "; the same command with --shell prints the lines that do it\n" : "\n");
+}
+
+void audit_put_table(const struct audit *audit, bool verbose, struct dp_text *out)
+{
+    for (size_t i = 0; i < audit->count; i++) {
+        put_row(&audit->rows[i], verbose, out);
+    }
+    put_sentence(audit, out);
+}
+
+void audit_put_shell(const struct audit *audit, struct dp_text *out)
+{
+    for (size_t i = 0; i < audit->count; i++) {
+        if (audit->rows[i].mend) {
+            dp_text_printf(out, "%s\n", audit->rows[i].line);
+        }
+    }
+}

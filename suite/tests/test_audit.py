@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`detprobe audit` from outside: every variable between a bare and a fixed shell, hostile values, processes, proofs.
+
+usage: test_audit.py DETPROBE SCHEMA_FOLDER SETTINGS_FOLDER CACHE [TEST...]
+What has to be fetched is skipped, by name, where it cannot be. A stack of empty files stands for one where everything is
+installed: no library is opened for an audit.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import fetched
+import jsonschema
+
+DETPROBE, SCHEMAS, SETTINGS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+CACHE = pathlib.Path(sys.argv[4])
+SCHEMA = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "audit.schema.json").read_text()))
+KNOWN = json.loads((SETTINGS / "settings.json").read_text())
+VARIABLES = {row["name"]: row for row in KNOWN["settings"] if "reader" in row}
+AREAS = "cpu,cuda,numpy,pytorch,tensorflow,jax"
+SHELLS = [shell for shell in ("bash", "dash", "sh") if shutil.which(shell)]
+# What a shell with a value that does not do it has, where nothing set is as good as it gets; others are just not set.
+TRAPS = {"OPENBLAS_CORETYPE": "i386", "MKL_DEBUG_CPU_TYPE": "5", "ONEDNN_MAX_CPU_ISA": "best", "MALLOC_PERTURB_": "165",
+         "NVIDIA_TF32_OVERRIDE": "yes", "CUDA_LAUNCH_BLOCKING": "1", "NCCL_PROTO": "LL128"}
+MYTHS = {"NCCL_DETERMINISTIC": "1", "HCCL_DETERMINISTIC": "true"}
+FINDINGS = ("missing", "wrong", "unknown", "too_late")
+
+
+def environment(variables=()):
+    """Nothing of the person who runs the tests."""
+    kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DETPROBE_PROBE_PATH")
+    return {**{name: os.environ[name] for name in kept if name in os.environ}, "LC_ALL": "C.UTF-8", **dict(variables)}
+
+
+def detprobe(*words, variables=(), **options):
+    return subprocess.run([str(word) for word in (DETPROBE, "audit", *words)], env=environment(variables),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False, **options)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="detprobe-test-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name).resolve()
+
+    def audit(self, *words, variables=(), code=None):
+        done = detprobe(*words, "--json", variables=variables)
+        self.assertEqual(done.stderr, "")
+        rows = json.loads(done.stdout)
+        SCHEMA.validate(rows)
+        found = any(row["status"] in FINDINGS for row in rows)
+        self.assertEqual(done.returncode, int(found) if code is None else code)
+        return {row["name"]: row for row in rows}
+
+    def refused(self, code, *words, text, variables=()):
+        done = detprobe(*words, variables=variables)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def everything(self):
+        """A prefix where every reader is installed, as files that nobody can open; versions are those of wheels."""
+        packages = self.folder / "stack" / "lib" / "python3.11" / "site-packages"
+        files = ["torch/lib/libtorch_cpu.so", "torch/lib/libomp.so", "tensorflow/libtensorflow_cc.so.2", "jaxlib/xla.so",
+                 "numpy/_core/_umath.so", "numpy.libs/libscipy_openblas64_-1.so", "nvidia/nccl/lib/libnccl.so.2",
+                 "nvidia/cublas/lib/libcublas.so.12", "nvidia/cuda_runtime/lib/libcudart.so.12",
+                 "torch-2.5.1+cu121.dist-info/METADATA", "tensorflow-2.16.1.dist-info/METADATA",
+                 "jaxlib-0.4.30.dist-info/METADATA", "numpy-2.1.0.dist-info/METADATA", "mkl-2019.0.dist-info/METADATA",
+                 "nvidia_nccl_cu12-2.21.5.dist-info/METADATA"]
+        for name in files:
+            (packages / name).parent.mkdir(parents=True, exist_ok=True)
+            (packages / name).write_bytes(b"\0OPENBLAS_CORETYPE\0")
+        return self.folder / "stack"
+
+
+class Shells(Case):
+    def test_every_variable_flips(self):
+        """Bare, each has a finding or is a myth; after eval of what --shell prints, in each shell, none has any."""
+        stack = self.everything()
+        words = ("--stack", stack, "--for", AREAS)
+        bare = self.audit(*words, variables={**TRAPS, **MYTHS}, code=1)
+        self.assertLessEqual(VARIABLES.keys(), bare.keys())
+        for name in VARIABLES:
+            expected = ("ignored",) if name in MYTHS else ("wrong", "unknown") if name in TRAPS else ("missing",)
+            self.assertIn(bare[name]["status"], expected, name)
+            self.assertTrue(bare[name]["fix"], name)
+        self.assertGreaterEqual(len(SHELLS), 1)
+        for shell in SHELLS:
+            script = f'eval "$({shlex.join([str(DETPROBE), "audit", *map(str, words), "--shell"])})"; exec env -0'
+            done = subprocess.run([shell, "-euc", script], env=environment({**TRAPS, **MYTHS}), capture_output=True,
+                                  text=True, timeout=60, check=True)
+            fixed = dict(pair.split("=", 1) for pair in done.stdout.split("\0") if pair)
+            rows = self.audit(*words, variables={name: value for name, value in fixed.items() if name in VARIABLES})
+            statuses = {name: rows[name]["status"] for name in VARIABLES}
+            self.assertEqual(statuses, {name: "ignored" if name in MYTHS else "ok" for name in VARIABLES}, shell)
+
+    def test_each_alone(self):
+        """No variable's status hangs on another's that is set."""
+        words = ("--stack", self.everything(), "--for", AREAS)
+        bare = self.audit(*words)
+        for name in ("PYTHONHASHSEED", "NCCL_ALGO", "XLA_FLAGS", "CUBLAS_WORKSPACE_CONFIG", "MKL_CBWR"):
+            value = shlex.split(bare[name]["fix"])[1].split("=", 1)[1]
+            rows = self.audit(*words, variables={name: value})
+            changed = {other for other in VARIABLES if rows[other]["status"] != bare[other]["status"]}
+            self.assertEqual(changed, {name})
+
+    def test_hostile_values(self):
+        """What a value holds is neither run nor sent to a terminal, and flags that are kept are kept as they are."""
+        mark = self.folder / "mark"
+        flags = f"--xla_a=$(touch${{IFS}}{mark}) --xla_b='`touch {mark}`;\"$x\"' --xla_c=it's"
+        hostile = {"XLA_FLAGS": flags, "PYTHONHASHSEED": f"1\n\x1b[2J\x07'; touch {mark}; '",
+                   "NCCL_ALGO": "Ring'$(id)" + "x" * 100000, "OMP_NUM_THREADS": "\udcff\udcfe", "MKL_CBWR": ""}
+        words = ("--stack", self.everything(), "--for", AREAS)
+        rows = self.audit(*words, variables=hostile, code=1)
+        self.assertEqual(rows["XLA_FLAGS"]["status"], "missing")
+        for name in hostile.keys() - {"XLA_FLAGS"}:
+            self.assertEqual(rows[name]["status"], "unknown", name)
+        table = subprocess.run([DETPROBE, "audit", *words, "--verbose"], env=environment(hostile), capture_output=True,
+                               timeout=60, check=False)
+        self.assertTrue(table.stdout.decode().replace("\n", "").isprintable())
+        for shell in SHELLS:
+            script = f'eval "$({shlex.join([str(DETPROBE), "audit", *map(str, words), "--shell"])})"; exec env -0'
+            done = subprocess.run([shell, "-euc", script], env=environment(hostile), capture_output=True, timeout=60,
+                                  check=True)
+            fixed = dict(pair.split("=", 1) for pair in os.fsdecode(done.stdout).split("\0") if pair)
+            self.assertEqual(fixed["XLA_FLAGS"], flags + " --xla_gpu_deterministic_ops=true", shell)
+            self.assertEqual(fixed["PYTHONHASHSEED"], "0")
+            self.assertFalse(mark.exists(), "a value was run")
+
+    def test_flags_that_nobody_can_read_are_left_alone(self):
+        rows = self.audit("--for", "jax", "XLA_FLAGS", variables={"XLA_FLAGS": "/etc/xla-flags"}, code=1)
+        self.assertEqual(rows["XLA_FLAGS"]["status"], "unknown")
+        self.assertNotIn("fix", rows["XLA_FLAGS"])
+        self.assertEqual(detprobe("XLA_FLAGS", "--shell", variables={"XLA_FLAGS": "/etc/xla-flags"}).stdout, "")
+
+    def test_nothing_to_change(self):
+        done = detprobe("PYTHONHASHSEED", "--shell", variables={"PYTHONHASHSEED": "7"})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+
+class Choosing(Case):
+    def test_areas(self):
+        cuda = self.audit("--for", "cuda")
+        self.assertIn("CUBLAS_WORKSPACE_CONFIG", cuda)
+        self.assertNotIn("TF_DETERMINISTIC_OPS", cuda)
+        self.assertNotIn("PYTHONHASHSEED", cuda)
+        both = self.audit("--for", "cuda", "-f", "tensorflow,cpu")
+        self.assertIn("TF_DETERMINISTIC_OPS", both)
+        self.assertIn("cpu-quota", both)
+
+    def test_what_is_installed(self):
+        """Without --for only what is found; --for does not ask whether it is."""
+        stack = self.everything()
+        everything = self.audit("--stack", stack)
+        self.assertIn("TF_DETERMINISTIC_OPS", everything)
+        self.assertEqual(everything["TF_DETERMINISTIC_OPS"]["reader"], {"name": "TensorFlow", "version": "2.16.1"})
+        shutil.rmtree(stack / "lib/python3.11/site-packages/tensorflow")
+        (stack / "lib/python3.11/site-packages/tensorflow-2.16.1.dist-info/METADATA").unlink()
+        (stack / "lib/python3.11/site-packages/tensorflow-2.16.1.dist-info").rmdir()
+        self.assertNotIn("TF_DETERMINISTIC_OPS", self.audit("--stack", stack))
+        self.assertIn("TF_DETERMINISTIC_OPS", self.audit("--stack", stack, "--for", "tensorflow"))
+
+    def test_environment_in_use(self):
+        stack = str(self.everything())
+        for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+            self.assertIn("TF_DETERMINISTIC_OPS", self.audit(variables={name: stack}))
+            self.assertNotIn("TF_DETERMINISTIC_OPS", self.audit(variables={name: f"{stack}[*]"}))
+
+    def test_version_that_does_not_read_it(self):
+        stack = self.everything()
+        packages = stack / "lib/python3.11/site-packages"
+        (packages / "tensorflow-2.16.1.dist-info").rename(packages / "tensorflow-2.0.4.dist-info")
+        row = self.audit("--stack", stack, variables={"TF_DETERMINISTIC_OPS": "1"})["TF_DETERMINISTIC_OPS"]
+        self.assertEqual((row["status"], row["reason"]), ("ignored", "TensorFlow reads it since 2.1, here is 2.0.4"))
+
+    def test_library_built_without_it(self):
+        stack = self.everything()
+        library = stack / "lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-1.so"
+        self.assertEqual(self.audit("--stack", stack, variables={"OPENBLAS_CORETYPE": "Zen"})["OPENBLAS_CORETYPE"]["status"],
+                         "ok")
+        library.write_bytes(b"\0OPENBLAS_NUM_THREADS\0")
+        self.assertEqual(self.audit("--stack", stack, variables={"OPENBLAS_CORETYPE": "Zen"})["OPENBLAS_CORETYPE"]["status"],
+                         "ignored")
+
+    def test_names(self):
+        self.assertEqual(set(self.audit("OMP_*")), {"OMP_NUM_THREADS", "OMP_DYNAMIC", "OMP_SCHEDULE"})
+        self.assertEqual(set(self.audit("NCCL_DETERMINISTIC")), {"NCCL_DETERMINISTIC"})
+
+    def test_bad_words(self):
+        self.refused(64, "--for", "torch", text="unknown area 'torch', expected cpu|cuda")
+        self.refused(64, "--for", "cpu,", text="unknown area ''")
+        self.refused(64, "PYTHONHASHSED", text="did you mean 'PYTHONHASHSEED'?")
+        self.refused(64, "frobnicate", text="unknown setting 'frobnicate'")
+        self.refused(64, "--json", "--shell", text="exclude each other")
+        self.refused(64, "--json", "--exec", "true", text="exclude each other")
+        self.refused(64, "--prove", "--shell", text="'--prove' goes with")
+        self.refused(64, "--exec", text="needs a value")
+        self.refused(64, "--exec", "", text="needs a command")
+        self.refused(64, "--stack", "pid:x", text="names no process")
+        self.refused(64, "--stack", f"pid:{os.getpid()}", "--prove", text="a running process")
+        self.refused(65, "--stack", self.folder / "none", text="cannot open stack")
+        self.refused(65, "--stack", "pid:4194305", text="no such process")
+
+    def test_not_written(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([DETPROBE, "audit", "--json"], env=environment(), stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write 'standard output'", done.stderr)
+
+
+class Exec(Case):
+    def test_environment(self):
+        """The command has what --shell sets, and nothing of ours."""
+        stack = self.everything()
+        given = environment({"LD_LIBRARY_PATH": "/given", "OMP_DYNAMIC": "true", "OTHER": "x\ny"})
+        done = detprobe("--stack", stack, "--for", AREAS, "--exec", "env", "-0", variables=given)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = dict(pair.split("=", 1) for pair in done.stdout.split("\0") if pair)
+        self.assertEqual(seen["OMP_DYNAMIC"], "false")
+        self.assertEqual(seen["PYTHONHASHSEED"], "0")
+        changed = {name for name in seen.keys() | given.keys() if seen.get(name) != given.get(name)}
+        self.assertLessEqual(changed, VARIABLES.keys())
+
+    def test_words(self):
+        """Everything behind --exec is the command's, as it stands; no shell reads it."""
+        code = "import sys; print(sys.argv[1:])"
+        words = ["--help", "-x", "--json", "--", "a b", "$HOME", "*", "", "'"]
+        done = detprobe("--for", "cpu", "--exec", sys.executable, "-c", code, *words)
+        self.assertEqual(done.stdout, f"{words}\n")
+
+    def test_end(self):
+        for code in (0, 1, 7, 64, 255):
+            self.assertEqual(detprobe("--exec", "sh", "-c", f"exit {code}").returncode, code)
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGXFSZ):
+            self.assertEqual(detprobe("--exec", "sh", "-c", f"kill -{int(number)} $$").returncode, -number)
+
+    def test_hash_seed_is_in_force(self):
+        words = ("--exec", sys.executable, "-c", "print(hash('a'))")
+        self.assertEqual(len({detprobe(*words).stdout for _ in range(3)}), 1)
+
+    def test_cannot_start(self):
+        self.refused(2, "--exec", "no-such-command-anywhere", text="cannot start 'no-such-command-anywhere': no such file")
+        self.refused(2, "--exec", self.folder, text="cannot start")
+
+
+class Processes(Case):
+    """What a process was started with and what it has loaded since."""
+
+    HOLDS = """
+import ctypes, os, sys
+os.environ["OMP_SCHEDULE"] = "static"
+for name in sys.argv[1:]:
+    ctypes.CDLL(name)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+    def start(self, *libraries, **variables):
+        child = subprocess.Popen([sys.executable, "-c", self.HOLDS, *libraries], env=environment(variables),
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (child.stdin.close(), child.stdout.close(), child.wait()))
+        if child.stdout.readline() != "ready\n":
+            self.skipTest(f"no {' '.join(libraries)} here")
+        return f"pid:{child.pid}"
+
+    def test_loaded_without(self):
+        process = self.start("libgomp.so.1", OMP_NUM_THREADS="2", OMP_DYNAMIC="true")
+        rows = self.audit("--stack", process, variables={"PYTHONHASHSEED": "0", "OMP_SCHEDULE": "static"}, code=1)
+        self.assertEqual(rows["OMP_NUM_THREADS"]["status"], "ok")
+        self.assertEqual(rows["OMP_DYNAMIC"]["status"], "wrong")
+        self.assertEqual(rows["PYTHONHASHSEED"]["status"], "too_late")
+        # set from inside, which nobody can see from outside: the reason says so
+        self.assertEqual(rows["OMP_SCHEDULE"]["status"], "too_late")
+        self.assertIn("cannot be seen from outside", rows["OMP_SCHEDULE"]["reason"])
+        self.assertNotIn("affinity", rows)
+
+    def test_not_loaded_yet(self):
+        """What is not loaded can still be set by the process itself, before it loads it."""
+        process = self.start("libblas.so.3")
+        maps = pathlib.Path(f"/proc/{process[4:]}/maps").read_text()
+        if "omp" in maps or "openblas" in maps:
+            self.skipTest("this BLAS brings its own threads")
+        self.assertEqual(self.audit("--stack", process, "OMP_NUM_THREADS")["OMP_NUM_THREADS"]["status"], "missing")
+        self.assertNotIn("OMP_NUM_THREADS", self.audit("--stack", process))
+
+
+class Proofs(Case):
+    def prove(self, *words, variables=(), code=None):
+        rows = self.audit(*words, "--prove", variables=variables, code=code)
+        return {name: row["proof"] for name, row in rows.items() if "proof" in row}
+
+    def test_hash_seed(self):
+        proof = self.prove("PYTHONHASHSEED")["PYTHONHASHSEED"]
+        self.assertEqual((proof["outcome"], proof["value"]), ("changes_verdict", "0"))
+        self.assertEqual(proof["cases"], [{"case": "python/stdlib/set-order-sum", "without": "varies", "with": "repeats"}])
+
+    def test_value_that_is_set(self):
+        """Proved is the value at hand: 'random' is what holds without it."""
+        proof = self.prove("PYTHONHASHSEED", variables={"PYTHONHASHSEED": "random"}, code=1)["PYTHONHASHSEED"]
+        self.assertEqual((proof["outcome"], proof["value"]), ("no_effect", "random"))
+
+    def test_no_effect(self):
+        proof = self.prove("MALLOC_PERTURB_")["MALLOC_PERTURB_"]
+        self.assertEqual(proof["outcome"], "no_effect")
+        self.assertTrue(all(row["same_bits"] for row in proof["cases"]))
+        self.assertIn("python/stdlib/list-sum", [row["case"] for row in proof["cases"]])
+
+    def test_not_proven(self):
+        proofs = self.prove("NCCL_*", "OMP_SCHEDULE")
+        self.assertEqual({proof["outcome"] for proof in proofs.values()}, {"not_proven"})
+        self.assertTrue(all(proof["reason"] and not proof["cases"] for proof in proofs.values()))
+
+    def test_no_device(self):
+        if any(pathlib.Path("/dev").glob("nvidia[0-9]*")):
+            self.skipTest("there is a device")
+        proof = self.prove("CUBLAS_WORKSPACE_CONFIG")["CUBLAS_WORKSPACE_CONFIG"]
+        self.assertEqual(proof["outcome"], "not_proven")
+        self.assertRegex(proof["reason"], "no CUDA driver|not built|no header")
+
+    def test_isa_of_onednn(self):
+        proof = self.prove("ONEDNN_MAX_CPU_ISA")["ONEDNN_MAX_CPU_ISA"]
+        if proof["outcome"] == "not_proven":
+            self.skipTest(proof["reason"])
+        self.assertIn(proof["outcome"], ("changes_bits", "no_effect"))  # the processor may have no more than that
+
+    @staticmethod
+    def is_run(pid):
+        """Whether it is the run of a proof, and not a program that says hello."""
+        try:
+            return b"--fail-on=never" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def test_stopped(self):
+        child = subprocess.Popen([DETPROBE, "audit", "PYTHONHASHSEED", "--prove", "--json"], env=environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and child.poll() is None:
+            if any(self.is_run(pid) for pid in children.read_text().split()):
+                break
+        child.send_signal(signal.SIGTERM)
+        out, _ = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 128 + signal.SIGTERM)
+        proof = json.loads(out)[0]["proof"]
+        self.assertEqual(proof["outcome"], "not_proven")
+
+
+class OpenBlas(Case):
+    """A real OpenBLAS, Debian's: its kernels and threads change bits, another processor's name is unknown."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.root = fetched.debian(CACHE, "libopenblas0-pthread")
+        if not cls.root:
+            raise unittest.SkipTest("libopenblas0-pthread cannot be fetched")
+        cls.stack = next(cls.root.glob("usr/lib/*/openblas-pthread"))
+
+    def test_proofs(self):
+        rows = self.audit("--stack", self.stack, "OPENBLAS_*", "--prove")
+        kernels = rows["OPENBLAS_CORETYPE"]
+        self.assertEqual(kernels["status"], "ok")
+        if os.uname().machine == "x86_64":
+            self.assertIn(kernels["proof"]["outcome"], ("changes_bits", "no_effect"))
+            self.assertEqual(kernels["proof"]["value"], "Prescott")
+        threads = rows["OPENBLAS_NUM_THREADS"]["proof"]
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertEqual(threads["outcome"], "changes_bits")
+        else:
+            self.assertEqual(threads["outcome"], "no_effect")
+
+
+class Known(unittest.TestCase):
+    """settings.json by its schema, and that what it names is there."""
+
+    def test_schema(self):
+        schema = json.loads((SETTINGS / "settings.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator(schema).validate(KNOWN)
+
+    def test_references(self):
+        names = [row["name"] for row in KNOWN["settings"]]
+        self.assertEqual(len(names), len(set(names)))
+        for row in KNOWN["settings"]:
+            self.assertIn(row["source"], KNOWN["sources"])
+            self.assertIn(row.get("reader", "nobody"), KNOWN["readers"])
+        self.assertEqual({row["source"] for row in KNOWN["settings"]}, KNOWN["sources"].keys(), "a source for nothing")
+
+    def test_cases_of_proofs(self):
+        """A case that sets the variable itself cannot show what it changes."""
+        for row in KNOWN["settings"]:
+            for selector in row.get("prove", {"cases": []})["cases"]:
+                listed = subprocess.run([DETPROBE, "list", selector, "--json"], env=environment(), capture_output=True,
+                                        text=True, timeout=60, check=False)
+                self.assertEqual(listed.returncode, 0, listed.stderr)
+                own = [case["id"] for case in json.loads(listed.stdout) if row["name"] in case.get("environment", {})]
+                self.assertEqual(own, [], row["name"])
+
+
+if __name__ == "__main__":
+    result = unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2, exit=False).result
+    skipped = result.testsRun == 0 and bool(result.skipped)
+    sys.exit(fetched.SKIP if skipped else 0 if result.wasSuccessful() else 1)
