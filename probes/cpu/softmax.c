@@ -100,48 +100,73 @@ static struct line line_of(const struct state *s, int64_t cell)
     return s->axis == 1 ? (struct line){cell / s->c * s->c, 1, s->c} : (struct line){cell % s->c, s->c, s->n};
 }
 
-static struct kit_cell forward_cell(const struct state *s, const void *src, int64_t cell)
+/* What all cells of a line have in common. */
+struct sums {
+    bool known;
+    long double most, sum, size;
+};
+
+static struct sums forward_sums(const struct line *line, const void *src)
 {
-    const struct line line = line_of(s, cell);
-    const long double x = kit_value(KIT_F32, src, cell);
-    long double most = kit_value(KIT_F32, src, line.first), sum = 0;
-    for (int64_t i = 1; i < line.count; i++) {
-        most = fmaxl(most, kit_value(KIT_F32, src, line.first + i * line.step));
+    struct sums s = {.known = true, .most = kit_value(KIT_F32, src, line->first)};
+    for (int64_t i = 1; i < line->count; i++) {
+        s.most = fmaxl(s.most, kit_value(KIT_F32, src, line->first + i * line->step));
     }
-    for (int64_t i = 0; i < line.count; i++) {
-        sum += expl(kit_value(KIT_F32, src, line.first + i * line.step) - most);
+    for (int64_t i = 0; i < line->count; i++) {
+        s.sum += expl(kit_value(KIT_F32, src, line->first + i * line->step) - s.most);
     }
-    const long double of_sum = logl(fmaxl(sum, 1)); /* the largest addend is 1 */
-    const long double log = x - most - of_sum;
-    return s->log ? (struct kit_cell){log, fabsl(x) + fabsl(most) + of_sum + 1, line.count}
-                  : (struct kit_cell){expl(log), expl(log) * (1 + fabsl(x - most)), line.count};
+    return s;
+}
+
+static struct kit_cell forward_cell(const struct state *s, const struct line *line, const struct sums *sums,
+                                    long double x)
+{
+    const long double of_sum = logl(fmaxl(sums->sum, 1)); /* the largest addend is 1 */
+    const long double log = x - sums->most - of_sum;
+    return s->log ? (struct kit_cell){log, fabsl(x) + fabsl(sums->most) + of_sum + 1, line->count}
+                  : (struct kit_cell){expl(log), expl(log) * (1 + fabsl(x - sums->most)), line->count};
+}
+
+static struct sums backward_sums(const struct state *s, const struct line *line, const void *const *in)
+{
+    struct sums ret = {.known = true};
+    for (int64_t i = 0; i < line->count; i++) {
+        const long double yi = kit_value(KIT_F32, in[BACKWARD_DST], line->first + i * line->step),
+                          gi = kit_value(KIT_F32, in[BACKWARD_DIFF_DST], line->first + i * line->step);
+        ret.sum += s->log ? gi : yi * gi;
+        ret.size += fabsl(s->log ? gi : yi * gi);
+    }
+    return ret;
 }
 
 /* softmax: d = y (g - sum of y g); its logarithm: d = g - exp(y) sum of g. Source: developer guide, softmax.
  */
-static struct kit_cell backward_cell(const struct state *s, const void *const *in, int64_t cell)
+static struct kit_cell backward_cell(const struct state *s, const struct line *line, const struct sums *sums,
+                                     long double y, long double g)
 {
-    const struct line line = line_of(s, cell);
-    const long double y = kit_value(KIT_F32, in[BACKWARD_DST], cell),
-                      g = kit_value(KIT_F32, in[BACKWARD_DIFF_DST], cell);
-    long double sum = 0, size = 0;
-    for (int64_t i = 0; i < line.count; i++) {
-        const long double yi = kit_value(KIT_F32, in[BACKWARD_DST], line.first + i * line.step),
-                          gi = kit_value(KIT_F32, in[BACKWARD_DIFF_DST], line.first + i * line.step);
-        sum += s->log ? gi : yi * gi;
-        size += fabsl(s->log ? gi : yi * gi);
-    }
-    return s->log ? (struct kit_cell){g - expl(y) * sum, fabsl(g) + expl(y) * size, line.count}
-                  : (struct kit_cell){y * (g - sum), fabsl(y) * (fabsl(g) + size), line.count};
+    return s->log ? (struct kit_cell){g - expl(y) * sums->sum, fabsl(g) + expl(y) * sums->size, line->count}
+                  : (struct kit_cell){y * (g - sums->sum), fabsl(y) * (fabsl(g) + sums->size), line->count};
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
                      size_t count, struct kit_cell *ret)
 {
     const struct state *s = call->state;
-    for (size_t c = 0; c < count; c++) {
-        ret[c] = s->backward ? backward_cell(s, in, cells[c]) : forward_cell(s, in[FORWARD_SRC], cells[c]);
+    struct sums *const all = calloc((size_t)(s->axis == 1 ? s->n : s->c), sizeof(*all));
+    if (!all) {
+        return kit_fail("out of memory");
     }
+    for (size_t c = 0; c < count; c++) {
+        const struct line line = line_of(s, cells[c]);
+        struct sums *const sums = &all[s->axis == 1 ? cells[c] / s->c : cells[c] % s->c];
+        if (!sums->known) {
+            *sums = s->backward ? backward_sums(s, &line, in) : forward_sums(&line, in[FORWARD_SRC]);
+        }
+        ret[c] = s->backward ? backward_cell(s, &line, sums, kit_value(KIT_F32, in[BACKWARD_DST], cells[c]),
+                                             kit_value(KIT_F32, in[BACKWARD_DIFF_DST], cells[c]))
+                             : forward_cell(s, &line, sums, kit_value(KIT_F32, in[FORWARD_SRC], cells[c]));
+    }
+    free(all);
     return KIT_OK;
 }
 
