@@ -43,9 +43,25 @@ void dp_readers_free(struct dp_readers *readers)
     *readers = (struct dp_readers){0};
 }
 
+/* "... core=Haswell kernels=/usr/lib/libopenblasp-r0.3.21.so": the functions stand before another file, which
+ * is the one that reads variables. */
+static void add_kernels(struct dp_readers *readers, const json_t *library)
+{
+    static const char before[] = " kernels=";
+    const char *at = strstr(dp_json_string(library, "config", ""), before);
+    json_t *row = at ? json_deep_copy(library) : NULL;
+    if (row) {
+        json_object_set_new(row, "path", json_string(at + strlen(before)));
+        json_array_append_new(readers->files, row);
+    }
+}
+
 void dp_readers_add_libraries(struct dp_readers *readers, const json_t *libraries)
 {
     json_array_extend(readers->files, (json_t *)(uintptr_t)libraries);
+    for (size_t i = 0; i < json_array_size(libraries); i++) {
+        add_kernels(readers, json_array_get(libraries, i));
+    }
 }
 
 static void add_file(struct dp_readers *readers, const char *path)

@@ -362,6 +362,33 @@ static void test_libraries_of_hellos(void **state)
     dp_readers_free(&readers);
 }
 
+/* Debian's BLAS is a file before the one with the kernels: that one is asked. */
+static void test_kernels_in_another_file(void **state)
+{
+    struct dp_readers readers;
+    char *thin = dp_printf("%s/k/libblas.so.3", folder),
+         *whole = dp_printf("%s/k/libopenblasp-r0.3.21.so", folder);
+    char *config = dp_printf("OpenBLAS 0.3.21 DYNAMIC_ARCH core=Zen kernels=%s", whole);
+    static const char text[] = "\0OPENBLAS_CORETYPE";
+    put_file("k/libblas.so.3", "");
+    put_file("k/libopenblasp-r0.3.21.so", "");
+    json_t *libraries =
+        json_pack("[{ssssssss}]", "name", "OpenBLAS", "version", "0.3.21", "path", thin, "config", config);
+    dp_readers_open(&readers);
+    dp_readers_add_libraries(&readers, libraries);
+    assert_int_equal(find(&readers, "OPENBLAS_CORETYPE", true, "none"), DP_AUDIT_ABSENT);
+    FILE *file = fopen(whole, "w");
+    assert_non_null(file);
+    fwrite(text, 1, sizeof(text), file);
+    fclose(file);
+    assert_int_equal(find(&readers, "OPENBLAS_CORETYPE", true, "0.3.21"), DP_AUDIT_PRESENT);
+    json_decref(libraries);
+    dp_readers_free(&readers);
+    free(config);
+    free(thin);
+    free(whole);
+}
+
 /* A library below a folder of Python's is no Python, and the version of another library in the same file is
  * not its own. */
 static void test_one_file_of_several(void **state)
@@ -503,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_names_in_files),
         cmocka_unit_test(test_libraries_of_hellos),
         cmocka_unit_test(test_one_file_of_several),
+        cmocka_unit_test(test_kernels_in_another_file),
         cmocka_unit_test(test_machine),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_kinds_of_cores),
