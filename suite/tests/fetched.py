@@ -122,7 +122,7 @@ def unpacked(scratch, package):
 
 def debian(folder, package):
     """A folder with what a package of Debian installs."""
-    target = pathlib.Path(folder) / package
+    target = pathlib.Path(folder).resolve() / package
     if not target.exists():
         with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=kept_folder(folder)) as scratch:
             made = pathlib.Path(scratch) / "root"
