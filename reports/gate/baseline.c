@@ -330,6 +330,7 @@ static json_t *merged_case(const struct merge *m, const char *id)
     }
     json_object_set_new(entry, "seconds", json_real(seconds));
     json_object_del(entry, "time");
+    json_object_del(entry, "spent_seconds");
     return entry;
 }
 

@@ -342,14 +342,18 @@ static void add_worst(const struct dp_view *view, json_t *entry)
     free(seed);
 }
 
-/* What the first base request says of times and threads, and the seconds that all requests took together. */
+/* What the first base request says of times and threads; the seconds that all runs took together, and those
+ * that all requests did: with inputs, preparation, references and digests, confirmations too. */
 static void add_times(const struct dp_view *view, json_t *entry)
 {
     static const char *const keys[] = {"first_ns", "min_ns", "mean_ns"};
-    double seconds = 0.0;
-    bool first = true;
+    double seconds = 0.0, spent = 0.0;
+    bool first = true, asked = false;
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
+        const json_int_t spent_ns = dp_json_int(fact->answer, "spent_ns", -1);
+        asked = asked || spent_ns >= 0;
+        spent += spent_ns >= 0 ? (double)spent_ns * 1e-9 : 0.0;
         if (fact->kind != DP_FACT_OBSERVATION) {
             continue;
         }
@@ -373,6 +377,9 @@ static void add_times(const struct dp_view *view, json_t *entry)
         }
     }
     json_object_set_new(entry, "seconds", json_real(seconds >= 0.0 && seconds < 1e12 ? seconds : 0.0));
+    if (asked) {
+        json_object_set_new(entry, "spent_seconds", json_real(spent));
+    }
 }
 
 #define KERNELS_LISTED 8 /* different sets of kernels of one case */

@@ -186,7 +186,7 @@ static json_t *plain_answer(const json_t *from, const char *type, const struct d
     return ret;
 }
 
-json_t *dp_answer_check(const json_t *answer, int runs, struct dp_err *err)
+static json_t *check_by_type(const json_t *answer, int runs, struct dp_err *err)
 {
     const char *type = dp_json_string(answer, "type", "");
     if (strcmp(type, "observation") == 0) {
@@ -205,6 +205,24 @@ json_t *dp_answer_check(const json_t *answer, int runs, struct dp_err *err)
     return NULL;
 }
 
+json_t *dp_answer_check(const json_t *answer, int runs, struct dp_err *err)
+{
+    json_t *ret = check_by_type(answer, runs, err);
+    const json_int_t spent = dp_json_int(answer, "spent_ns", -1);
+    if (ret && spent >= 0 && spent <= INT_MAX53) {
+        json_object_set_new(ret, "spent_ns", json_integer(spent));
+    }
+    return ret;
+}
+
+/* An answer as a program sends it; how long it took is measured, not believed. */
+static int program_answer(const json_t *object, int runs, struct dp_message *ret, struct dp_err *err)
+{
+    ret->body = dp_answer_check(object, runs, err);
+    json_object_del(ret->body, "spent_ns");
+    return ret->body ? 0 : -1;
+}
+
 static int message_body(const json_t *object, int runs, struct dp_message *ret, struct dp_err *err)
 {
     if (ret->type == DP_MESSAGE_HELLO) {
@@ -213,8 +231,7 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
     }
     const json_t *id = json_object_get(object, "id");
     if (ret->type == DP_MESSAGE_SKIP && !id) { /* instead of hello: for all requests */
-        ret->body = dp_answer_check(object, runs, err);
-        return ret->body ? 0 : -1;
+        return program_answer(object, runs, ret, err);
     }
     if (!json_is_integer(id)) {
         return dp_err_set(err, DP_EXIT_DATA, "a message of type '%s' without an integer 'id'",
@@ -225,8 +242,7 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
         ret->last = json_is_true(json_object_get(object, "last"));
         return 0;
     }
-    ret->body = dp_answer_check(object, runs, err);
-    return ret->body ? 0 : -1;
+    return program_answer(object, runs, ret, err);
 }
 
 int dp_message_read(const char *line, size_t length, int runs, struct dp_message *ret, struct dp_err *err)

@@ -22,6 +22,7 @@
  *   {"type": "failure", "text"}                                            the program says it could not
  *   {"type": "error", "reason": "crash|timeout|protocol|gone|spawn|stack", "text", "log"?}   made by the
  * runner
+ * Each that a request was asked for also has `spent_ns`, from asking it to the answer's end, by the runner.
  */
 struct dp_answers {
     json_t **items; /* by request; grown with dp_answers_grow when a retest is planned */

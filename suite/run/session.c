@@ -70,6 +70,7 @@ static void spread(struct dp_session *session, size_t request)
     const struct dp_request *base = &plan->requests[request];
     json_t *copy = json_copy(session->answers->items[request]);
     json_object_del(copy, "log");
+    json_object_del(copy, "spent_ns");
     for (size_t i = 0; i < plan->request_count; i++) {
         const struct dp_request *item = &plan->requests[i];
         if (item->case_index == base->case_index && item->retest == base->retest &&

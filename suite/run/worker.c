@@ -114,6 +114,12 @@ static void end_process(struct dp_worker *worker)
     enter(worker, DP_WORKER_ENDING, GRACE_NS);
 }
 
+/* How long the request that is out has taken, preparation and reference included: what --costs reads. */
+static void add_spent(const struct dp_worker *worker, json_t *answer)
+{
+    json_object_set_new(answer, "spent_ns", json_integer(dp_now_ns() - worker->asked_ns));
+}
+
 /* The program did something wrong: it costs the request that is out, if one is, and the process. */
 static void fail(struct dp_worker *worker, const char *reason, const char *text)
 {
@@ -123,10 +129,12 @@ static void fail(struct dp_worker *worker, const char *reason, const char *text)
     if (worker->state == DP_WORKER_BUSY) {
         dp_worker_printed(worker);
         char *log = dp_capture_text(&worker->log);
+        json_t *error = dp_answer_error(reason, text, log);
+        add_spent(worker, error);
         json_decref(worker->answer);
         worker->answer = NULL;
         worker->state = DP_WORKER_CLOSING;
-        dp_session_answer(worker->session, worker->current, dp_answer_error(reason, text, log));
+        dp_session_answer(worker->session, worker->current, error);
         free(log);
     }
     worker->state = DP_WORKER_CLOSING; /* nothing more is heard, also from the pipe of a dead program */
@@ -158,6 +166,7 @@ static void send_request(struct dp_worker *worker, size_t request)
     worker->id = dp_json_int(message, "id", -1);
     worker->out.length = 0;
     worker->sent = 0;
+    worker->asked_ns = dp_now_ns();
     dp_text_put(&worker->out, text);
     dp_text_put(&worker->out, "\n");
     free(text);
@@ -323,6 +332,7 @@ static void on_done(struct dp_worker *worker, bool last)
     }
     json_t *answer = worker->answer;
     worker->answer = NULL;
+    add_spent(worker, answer);
     if (worker->isa[0]) {
         json_object_set_new(answer, "isa", json_string(worker->isa));
     }

@@ -41,6 +41,7 @@ struct dp_worker {
     struct dp_capture log;
     struct dp_text out; /* the request's line */
     size_t sent;        /* bytes of it that are written */
+    int64_t asked_ns;   /* when it was asked */
     bool reached_end;   /* the program closed its output */
     bool ended;         /* the leader is dead: nothing can be sent */
     json_t *hello;

@@ -32,6 +32,8 @@ void rig_run(struct rig *rig);
 void rig_close(struct rig *rig);
 
 size_t rig_answered(const struct rig *rig);
+/* Are the answers of two runs the same, but for the time that each took to come, where it was asked for? */
+bool same_answer(json_t *a, json_t *b);
 /* Descriptors that this process has open. */
 size_t open_descriptors(void);
 /* Processes on the machine that a suite with process number `suite` started, or their descendants. */

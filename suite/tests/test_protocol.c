@@ -261,9 +261,12 @@ static void copies(void **state)
     assert_string_equal(dp_json_string(message.body, "chosen", ""), "jit");
     json_decref(message.body);
 
-    static const char failure[] = "{\"type\":\"failure\",\"id\":7,\"text\":\"a\\u001b[2J\\nb\"}";
+    /* how long it took is the suite's to say */
+    static const char failure[] =
+        "{\"type\":\"failure\",\"spent_ns\":5,\"id\":7,\"text\":\"a\\u001b[2J\\nb\"}";
     assert_int_equal(dp_message_read(failure, strlen(failure), RUNS, &message, NULL), 0);
     assert_string_equal(dp_json_string(message.body, "text", ""), "a?[2J?b");
+    assert_null(json_object_get(message.body, "spent_ns"));
     json_decref(message.body);
 }
 
@@ -273,6 +276,10 @@ static void log_answers(void **state)
     assert_string_equal(dp_json_string(error, "log", ""), "two\nlines");
     json_t *checked = dp_answer_check(error, 8, NULL);
     assert_true(json_equal(error, checked));
+    json_decref(checked);
+    json_object_set_new(error, "spent_ns", json_integer(5));
+    checked = dp_answer_check(error, 8, NULL);
+    assert_int_equal(dp_json_int(checked, "spent_ns", -1), 5);
     json_object_set_new(error, "reason", json_string("boredom"));
     assert_null(dp_answer_check(error, 8, NULL));
     json_decref(error);
