@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "suite/base/clock.h"
 #include "suite/base/host.h"
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/command/running.h"
+#include "suite/plan/costs.h"
 #include "suite/run/scratch.h"
 
 /* A log belongs beside a regular file only: never /dev/null.log.jsonl, nothing beside a pipe or standard
@@ -69,6 +71,21 @@ static int refuse_log(const struct run_options *o, struct dp_err *err)
     return -1;
 }
 
+/* What cases cost in the report that --costs names, for these options. */
+static int read_costs(struct run *run, struct dp_err *err)
+{
+    struct run_options *o = &run->options;
+    json_t *report = o->costs ? dp_report_load(o->costs, err) : NULL;
+    if (report) {
+        o->plan.costs = run->costs = dp_costs_of_report(&run->catalogue, &o->plan, report, err);
+        if (!run->costs && err->code == DP_EXIT_DATA) {
+            dp_err_prefix(err, "cannot take costs from '%.200s'", o->costs);
+        }
+    }
+    json_decref(report);
+    return !o->costs || run->costs ? 0 : -1;
+}
+
 static int make_plan(struct run *run, struct dp_err *err)
 {
     struct run_options *o = &run->options;
@@ -91,7 +108,7 @@ static int make_plan(struct run *run, struct dp_err *err)
                               o->resume);
         }
     }
-    if (use_stack(run, err) != 0) {
+    if (use_stack(run, err) != 0 || read_costs(run, err) != 0) {
         return -1;
     }
     return dp_plan_make(&run->catalogue, &o->plan, &run->plan, err) == 0 ? 0 : refuse_log(o, err);
@@ -186,16 +203,39 @@ static int run_and_judge(struct run *run, struct dp_err *err)
     return rc;
 }
 
-static void print_dry_run(const struct dp_plan *plan)
+static int family_length(const char *id)
+{
+    return (int)(strrchr(id, '/') - id);
+}
+
+/* A line for each case, else for each family. */
+static void print_left_out(const struct dp_plan *plan, bool each)
+{
+    for (size_t i = 0, next; i < plan->left_out_count; i = next) {
+        const struct dp_left_out *first = &plan->left_out[i];
+        const int length = family_length(first->case_id);
+        for (next = i + 1; !each && next < plan->left_out_count; next++) {
+            const char *id = plan->left_out[next].case_id;
+            if (family_length(id) != length || strncmp(id, first->case_id, (size_t)length) != 0) {
+                break;
+            }
+        }
+        if (each) {
+            printf("%s left out: %s\n", first->case_id, first->reason);
+        } else {
+            printf("%.*s/*: %zu left out: %s\n", length, first->case_id, next - i, first->reason);
+        }
+    }
+}
+
+static void print_dry_run(const struct dp_plan *plan, bool verbose)
 {
     size_t controls = 0;
     for (size_t i = 0; i < plan->case_count; i++) {
         printf("%s%s\n", plan->cases[i]->id, plan->cases[i]->control ? " (control)" : "");
         controls += plan->cases[i]->control;
     }
-    for (size_t i = 0; i < plan->left_out_count; i++) {
-        printf("%s left out: %s\n", plan->left_out[i].case_id, plan->left_out[i].reason);
-    }
+    print_left_out(plan, verbose);
     printf("%zu cases and %zu controls, %zu requests, %d seeds x %d runs, %d new processes, axes",
            plan->case_count - controls, controls, plan->request_count, plan->seeds, plan->runs, plan->fresh);
     for (size_t i = 0; i < plan->axis_count; i++) {
@@ -211,7 +251,7 @@ static int run_all(struct run *run, struct dp_err *err)
         return err->code;
     }
     if (run->options.dry_run) {
-        print_dry_run(&run->plan);
+        print_dry_run(&run->plan, run->options.verbose);
         return DP_EXIT_OK;
     }
     hold_signals();
@@ -245,6 +285,7 @@ static void run_free(struct run *run)
     json_decref(run->report);
     json_decref(run->gate);
     json_decref(run->resumed);
+    json_decref(run->costs);
     json_decref(run->ending);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         free(lists[i]->items);

@@ -41,6 +41,10 @@ static const struct dp_option option_table[] = {
            "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
     OPTION(DURATION, 'b', "budget", "TIME", plan.budget_ns,
            "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
+    OPTION(
+        STRING, 0, "costs", "REPORT", costs,
+        "let the budget take what cases cost in this former report of the machine, scaled to this run; what "
+        "it skipped for lack of a device or library is free, what it lacks costs what the catalogue says"),
     OPTION(INT, 'j', "jobs", "N", jobs, "programs at once; more than 1 disturbs timings", .low = 1,
            .high = 256),
     OPTION(DURATION, 't', "timeout", "TIME", timeout_ns, "the most one request may take"),
@@ -106,6 +110,8 @@ const struct dp_command_line run_command_line = {
          {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
           "one axis alone, and any variation fails"},
          {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
+         {"detprobe run --all --level quick --budget 50s --costs report.json --dry-run",
+          "the same, from what cases took in a former run here"},
          {"detprobe run --resume report.json.log.jsonl", "go on after a kill, to the same report"}},
 };
 
@@ -161,11 +167,13 @@ int run_options_check(struct run_options *o, struct dp_err *err)
     }
     if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
                       o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
-                      o->plan.budget_ns > 0 || o->plan.stack || o->plan.force)) {
+                      o->plan.budget_ns > 0 || o->costs || o->plan.stack || o->plan.force)) {
         return dp_err_set(err, DP_EXIT_USAGE,
-                          "'--resume' takes cases, axes, level, seeds, runs, budget, stack and force from "
-                          "the log, drop the "
-                          "others");
+                          "'--resume' takes cases, axes, level, seeds, runs, budget, costs, stack and force "
+                          "from the log, drop the others");
+    }
+    if (o->costs && o->plan.budget_ns <= 0) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'--costs' plans for a budget, give '--budget TIME' too");
     }
     o->plan.level = o->plan.level ? o->plan.level : "default";
     o->seed = o->seed >= 0 ? o->seed : 1;

@@ -24,7 +24,7 @@ struct run_options {
     struct dp_strings require, axes, reports;
     struct dp_gating gating; /* its fail_on: what the user said, not what holds by itself */
     int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
-    const char *output, *resume, *fail_on, *colour;
+    const char *output, *resume, *fail_on, *colour, *costs;
     char *axes_text, *resumed_output; /* owned: what plan.axes and output may point into */
     bool all, json, dry_run, verbose, quiet, allow_insensitive;
 };
@@ -41,6 +41,7 @@ struct run {
     struct dp_verdict verdict;
     struct dp_progress progress;
     json_t *resumed; /* the log's options, which plan.options borrows from */
+    json_t *costs;   /* of a former report, likewise */
     json_t *ending;  /* and what decides its exit code, likewise */
     json_t *report;
     json_t *gate; /* what was decided of it; NULL: no gate, or it could not decide */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --budget: which cases are left out. The rule, which depends on nothing but catalogue and options: in every
- * round each family, in the order of the price of its next case, offers its cheapest case that was not
- * offered yet; it is taken if it fits, with the start of its program and with its backend's controls where
- * they are not paid for yet. So every family is there before any has two, and what is dear goes first.
+ * --budget: which cases are left out. The rule, which depends on nothing but catalogue and options (costs of
+ * a former report among them): in every round each family, in the order of the price of its next case, offers
+ * its cheapest case that was not offered yet; it is taken if it fits, with the start of its program and with
+ * its backend's controls where they are not paid for yet. So every family is there before any has two, and
+ * what is dear goes first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,15 +74,16 @@ struct paid {
 static int64_t pay_program(const struct scheme *scheme, const struct dp_catalogue *catalogue,
                            const struct dp_program *program, struct paid *paid)
 {
-    bool caps = false;
+    struct use use = {0};
     for (size_t i = 0; i < catalogue->case_count; i++) {
-        const struct dp_case *item = &catalogue->cases[i];
-        caps = caps || (item->program == program && scheme_takes_caps(scheme, item));
+        if (catalogue->cases[i].program == program) {
+            scheme_add_use(scheme, &catalogue->cases[i], &use);
+        }
     }
     for (size_t i = 0; i < catalogue->program_count; i++) {
         if (catalogue->programs[i] == program && !paid->programs[i]) {
             paid->programs[i] = true;
-            return scheme_program_ns(scheme, program, caps);
+            return scheme_program_ns(scheme, program, use);
         }
     }
     return 0;

@@ -14,6 +14,8 @@
 enum {
     DP_SETTING_MAX = 64, /* settings of one axis, products included */
     DP_FRESH_MAX = 1000,
+    DP_SEEDS_MAX = 1000,
+    DP_RUNS_MAX = 1000000,
     DP_CHOICES_MAX = 32 /* that a case may offer to axis algorithm */
 };
 

@@ -86,12 +86,12 @@ static void add_requests(struct dp_plan *plan, const struct scheme *scheme)
     for (size_t first = 0; first < plan->case_count;) {
         const struct dp_program *program = plan->cases[first]->program;
         size_t last = first;
-        bool caps = false;
+        struct use use = {0};
         while (last < plan->case_count && plan->cases[last]->program == program) {
-            caps = caps || scheme_takes_caps(scheme, plan->cases[last]);
+            scheme_add_use(scheme, plan->cases[last], &use);
             plan->expected_ns += scheme_case_ns(scheme, plan->cases[last++]);
         }
-        plan->expected_ns += scheme_program_ns(scheme, program, caps);
+        plan->expected_ns += scheme_program_ns(scheme, program, use);
         add_program(&builder, scheme, first, last);
         first = last;
     }

@@ -17,6 +17,8 @@
 #include "suite/plan/caps.h"
 #include "suite/plan/catalogue.h"
 
+#define DP_COST_MAX_NS 1e14 /* a day: far beyond any budget, and thousands of cases still add up */
+
 /* What the user asked for, resolved; kept in the run log's first line so that --resume needs nothing else. */
 struct dp_plan_options {
     const char *level;         /* quick, default, deep */
@@ -25,6 +27,7 @@ struct dp_plan_options {
     int runs;                  /* 0: the level's */
     int fresh;                 /* -1: the level's */
     int64_t budget_ns;         /* 0: none */
+    const json_t *costs;       /* as dp_costs_of_report has them, for the budget; NULL: the catalogue's */
     struct dp_strings axes;    /* empty: the level's; products as "threads*repeat" */
     struct dp_strings include; /* selectors, empty: all */
     struct dp_strings exclude;
@@ -67,7 +70,7 @@ struct dp_plan {
     int seeds, runs, fresh;
     char **texts; /* owned, for requests that are dropped */
     size_t text_count;
-    int64_t expected_ns; /* from the catalogue's costs, starting the programs included */
+    int64_t expected_ns; /* from the costs, starting the programs included */
 };
 
 /* `options` is copied; what it points to must outlive the plan. Unknown level, axis or selector and a budget

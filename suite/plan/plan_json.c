@@ -8,6 +8,7 @@
 
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/plan/levels.h"
 #include "suite/plan/plan.h"
 
 static json_t *member_or_null(const json_t *object, const char *key)
@@ -123,6 +124,9 @@ json_t *dp_plan_options_to_json(const struct dp_plan_options *options)
     json_object_set_new(object, "exclude", strings_to_json(&options->exclude));
     json_object_set_new(object, "stack", options->stack ? json_string(options->stack) : json_null());
     json_object_set_new(object, "force", json_boolean(options->force));
+    if (options->costs) {
+        json_object_set_new(object, "costs", json_deep_copy(options->costs));
+    }
     return object;
 }
 
@@ -184,6 +188,25 @@ static int read_stack(const json_t *object, struct dp_plan_options *ret, struct 
     return 0;
 }
 
+/* Nothing, or the cost of each case: from a log of another hand. */
+static int read_costs(const json_t *object, const json_t **ret, struct dp_err *err)
+{
+    json_t *costs = json_object_get(object, "costs"), *cost;
+    const char *id;
+    if (costs && !json_is_object(costs)) {
+        return dp_err_set(err, DP_EXIT_DATA, "plan: member 'costs' is no object");
+    }
+    json_object_foreach(costs, id, cost)
+    {
+        const json_int_t ns = json_integer_value(cost);
+        if (!json_is_integer(cost) || ns < 0 || ns > (json_int_t)DP_COST_MAX_NS) {
+            return dp_err_set(err, DP_EXIT_DATA, "plan: member 'costs' holds something that is no time");
+        }
+    }
+    *ret = costs;
+    return 0;
+}
+
 static int read_options(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)
 {
     json_int_t seeds = 0;
@@ -194,13 +217,15 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
     if (!ret->level) {
         return dp_err_set(err, DP_EXIT_DATA, "plan: member 'level' is missing");
     }
-    if (read_seed(object, &ret->seed, err) != 0 || read_int(object, "seeds", 0, 1000, &seeds, err) != 0 ||
-        read_int(object, "runs", 0, 1000000, &runs, err) != 0 ||
-        read_int(object, "fresh", -1, 1000, &fresh, err) != 0 ||
+    if (read_seed(object, &ret->seed, err) != 0 ||
+        read_int(object, "seeds", 0, DP_SEEDS_MAX, &seeds, err) != 0 ||
+        read_int(object, "runs", 0, DP_RUNS_MAX, &runs, err) != 0 ||
+        read_int(object, "fresh", -1, DP_FRESH_MAX, &fresh, err) != 0 ||
         read_int(object, "budget_ns", 0, INT64_MAX, &budget, err) != 0 ||
         read_strings(object, "axes", &ret->axes, err) != 0 ||
         read_strings(object, "include", &ret->include, err) != 0 ||
-        read_strings(object, "exclude", &ret->exclude, err) != 0 || read_stack(object, ret, err) != 0) {
+        read_strings(object, "exclude", &ret->exclude, err) != 0 || read_stack(object, ret, err) != 0 ||
+        read_costs(object, &ret->costs, err) != 0) {
         return -1;
     }
     ret->seeds = (int)seeds;

@@ -66,10 +66,10 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
     return 0;
 }
 
-static bool has_fresh(const struct scheme *scheme)
+bool scheme_has_axis(const struct scheme *scheme, const struct dp_axis *axis)
 {
     for (size_t i = 0; i < scheme->axis_count; i++) {
-        if (scheme->axes[i]->extent == DP_EXTENT_FRESH) {
+        if (scheme->axes[i] == axis) {
             return true;
         }
     }
@@ -94,6 +94,7 @@ int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struc
         .fresh = options->fresh >= 0 ? options->fresh : level->fresh,
         .seeds_given = options->seeds > 0,
         .runs_given = options->runs > 0,
+        .costs = options->costs,
     };
     if (choose_axes(options, &scheme, err) != 0) {
         return -1;
@@ -103,7 +104,7 @@ int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struc
             return dp_err_set(err, DP_EXIT_USAGE, "axis 'fresh' needs a new process, '--fresh 0' makes none");
         }
     }
-    scheme.fresh = has_fresh(&scheme) ? scheme.fresh : 0;
+    scheme.fresh = scheme_has_axis(&scheme, first_axis(DP_EXTENT_FRESH)) ? scheme.fresh : 0;
     *ret = scheme;
     return 0;
 }
@@ -340,19 +341,35 @@ int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
     if (item->program->state != DP_PROGRAM_READY) {
         return 0;
     }
+    const json_t *known = json_object_get(scheme->costs, item->id);
+    if (known) {
+        return json_integer_value(known);
+    }
     const struct share share = scheme_share(scheme, item);
     const struct sums sums = share_sums(scheme, &share);
     const double ns = (double)sums.runs * (double)cost_ns(item) + (double)sums.requests * (double)REQUEST_NS;
-    const double most = 1e14; /* a day: far beyond any budget, and thousands of cases still add up */
-    return (int64_t)(ns < most ? ns : most);
+    return (int64_t)(ns < DP_COST_MAX_NS ? ns : DP_COST_MAX_NS);
 }
 
-int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, bool caps)
+double scheme_request_ns(const struct scheme *scheme, const struct dp_case *item)
+{
+    const struct share share = scheme_share(scheme, item);
+    return (double)share_sums(scheme, &share).requests * (double)REQUEST_NS;
+}
+
+void scheme_add_use(const struct scheme *scheme, const struct dp_case *item, struct use *use)
+{
+    const json_t *known = json_object_get(scheme->costs, item->id);
+    use->caps = use->caps || scheme_takes_caps(scheme, item);
+    use->runs = use->runs || !known || json_integer_value(known) > 0;
+}
+
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, struct use use)
 {
     if (program->state != DP_PROGRAM_READY) {
         return 0;
     }
     const int64_t usual = program->interpreter ? START_SCRIPT_NS : START_NATIVE_NS;
-    return (1 + scheme->fresh + (caps ? CAPS_PRICED : 0)) *
-           (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
+    const int again = use.runs ? scheme->fresh + (use.caps ? CAPS_PRICED : 0) : 0;
+    return (1 + again) * (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
 }

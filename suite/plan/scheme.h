@@ -22,6 +22,7 @@ struct scheme {
     size_t axis_count;
     int seeds, runs, fresh;       /* nominal: of a case that is not cut */
     bool seeds_given, runs_given; /* asked for: not cut */
+    const json_t *costs;          /* id -> ns, of dp_plan_options: prices only, nothing is cut by them */
 };
 
 /* One case's share, after cutting. */
@@ -41,12 +42,23 @@ struct share scheme_share(const struct scheme *scheme, const struct dp_case *ite
 /* The requests of one process: the base process 0, or the k-th fresh one. */
 void scheme_requests(const struct scheme *scheme, const struct share *share, int process,
                      request_visitor visit, void *context);
+bool scheme_has_axis(const struct scheme *scheme, const struct dp_axis *axis);
 /* Expected time of all its requests; nothing for a program that was not built. */
 int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item);
+/* What of it is not the runs themselves, as the catalogue has it. */
+double scheme_request_ns(const struct scheme *scheme, const struct dp_case *item);
+
+/* What the cases of a program ask of it. */
+struct use {
+    bool caps; /* one takes capped instruction sets */
+    bool runs; /* one is not known to be skipped */
+};
+void scheme_add_use(const struct scheme *scheme, const struct dp_case *item, struct use *use);
 /* Does the case run at capped instruction sets, as far as its catalogue says? */
 bool scheme_takes_caps(const struct scheme *scheme, const struct dp_case *item);
-/* Expected time of starting a program as often as its cases need; `caps`: one of them takes those. */
-int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, bool caps);
+/* Expected time of starting a program as often as its cases need: once where it will only say that it cannot.
+ */
+int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, struct use use);
 
 /* Clears in `chosen` the cases that do not fit into the budget, by a fixed rule. Code 64 when none fits. */
 int budget_cut(const struct scheme *scheme, const struct dp_catalogue *catalogue, int64_t budget_ns,

@@ -221,6 +221,8 @@ class BadInput(Case):
             ("run", "--resume", "x.log.jsonl", "--level", "deep"): ("'--resume'",),
             ("run", "--all", "fake/good/repeats"): ("'--all'",),
             ("run", "--dry-run", "--json"): ("'--dry-run'",),
+            ("run", "--costs", "report.json"): ("'--costs'", "'--budget"),
+            ("run", "--resume", "x.log.jsonl", "--costs", "report.json"): ("'--resume'",),
             ("run", "--exclude", "no/such/*"): ("'no/such/*'",),
             ("run", "--require", "gpu"): ("option '--require': unknown backend 'gpu'", "cuda"),
             ("run", "-o"): ("'-o'",),
@@ -484,16 +486,76 @@ class Settings(Case):
             self.assertEqual(self.load()["digest"], whole["digest"])
 
 
+def dear(report, case):
+    """The same report, but the case's requests took long."""
+    next(row for row in report["measurements"]["cases"] if row["case"] == case)["spent_seconds"] = 500.0
+    return report
+
+
+class Costs(Case):
+    """A budget is planned with what cases cost in a former report."""
+
+    def planned(self, *arguments, budget="20s", code=0):
+        done = detprobe("run", *arguments, "--level", "quick", "--dry-run", "--budget", budget)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout.splitlines()
+
+    def test_what_requests_took(self):
+        report, _ = self.run_fakes("fake/good/slow", "fake/good/repeats", code=0)
+        log = (self.folder / "report.json.log.jsonl").read_text().splitlines()
+        for case in report["measurements"]["cases"]:
+            answers = [json.loads(line)["answer"] for line in log if f'"key":"{case["case"]}|' in line]
+            spent = sum(answer["spent_ns"] for answer in answers) / 1e9
+            self.assertAlmostEqual(case["spent_seconds"], spent, places=6)
+            self.assertGreater(case["spent_seconds"], case["seconds"])
+            if case["case"] == "fake/good/slow":  # 20 ms at least for each request, of which its times say nothing
+                self.assertGreater(case["spent_seconds"], 0.02 * len(answers))
+
+    def test_what_is_left_out(self):
+        former = self.folder / "former.json"
+        report, _ = self.run_fakes("fake/good/*", code=0)
+        former.write_text(json.dumps(dear(report, "fake/good/repeats")))
+        without, given = self.planned("fake/good/*"), self.planned("fake/good/*", "--costs", former)
+        self.assertIn("fake/good/repeats", without)
+        self.assertNotIn("fake/good/repeats", given)
+        self.assertIn("fake/good/*: 1 left out: budget", given)
+        each = self.planned("fake/good/*", "--costs", former, "--verbose")
+        self.assertIn("fake/good/repeats left out: budget", each)
+        self.assertFalse([line for line in each if "*" in line])
+
+    def test_what_was_skipped_for_good_is_free(self):
+        self.run_fakes("fake/skip/*", "fake/good/repeats", "-x", "fake/skip/base-failure", code=0)
+        kept = self.folder / "kept.json"
+        self.file.rename(kept)
+        asked = ("fake/skip/*", "--seeds", "1000", "--runs", "200")  # more than the budget, each
+        without = self.planned(*asked, code=64)
+        free = [f"fake/skip/{reason}" for reason in ("library_missing", "no_device", "not_built", "unsupported")]
+        self.assertEqual(without, [])
+        self.assertEqual([line for line in self.planned(*asked, "--costs", kept) if line in free], free)
+        self.assertIn("fake/skip/*: 5 left out: budget", self.planned(*asked, "--costs", kept))
+
+    def test_bad_reports(self):
+        report, _ = self.run_fakes("fake/good/repeats", code=0)
+        report["measurements"]["report_of"] = "baseline of 2 reports"
+        for text in (None, "{", "{}", json.dumps(report)):
+            self.file.unlink(missing_ok=True)
+            if text is not None:
+                self.file.write_text(text)
+            for more in ((), ("--dry-run",)):
+                done = detprobe("run", "fake/good/*", *QUICK, "--budget", "9s", "--costs", self.file, *more)
+                self.one_line(done, 65, "report.json")
+
+
 class Kill(Case):
     """A stopped run leaves a valid report or a log from which the same report can be made."""
 
     CHOSEN = ("fake/good/*", "fake/varies/always")
 
-    def start(self):
+    def start(self, *more):
         log = self.folder / "report.json.log.jsonl"
         log.unlink(missing_ok=True)
         variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
-        command = [DETPROBE, "run", *self.CHOSEN, *QUICK, "-o", self.file]
+        command = [DETPROBE, "run", *self.CHOSEN, *QUICK, *more, "-o", self.file]
         process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not log.exists() or log.read_text().count("\n") < 5:
             time.sleep(0.01)
@@ -518,6 +580,22 @@ class Kill(Case):
         with log.open("a") as broken:
             broken.write('{"request": 3, "key": "half a li')
         self.file.unlink()
+        done = detprobe("run", "--resume", log, "--timeout", "10s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.load()["digest"], whole["digest"])
+
+    def test_resume_with_the_costs(self):
+        """They are in the log: the former report may be gone, and the plan is the same."""
+        former = self.folder / "former.json"
+        former.write_text(json.dumps(dear(self.run_fakes(*self.CHOSEN, code=0)[0], "fake/varies/always")))
+        budget = ("--budget", "20s", "--costs", former)
+        whole, _ = self.run_fakes(*self.CHOSEN, *budget, code=0)
+        self.assertEqual([row["case"] for row in whole["body"]["plan"]["left_out"]], ["fake/varies/always"])
+        process, log = self.start(*budget)
+        process.kill()
+        process.communicate()
+        self.file.unlink()
+        former.unlink()
         done = detprobe("run", "--resume", log, "--timeout", "10s")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.load()["digest"], whole["digest"])

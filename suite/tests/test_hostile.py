@@ -267,7 +267,7 @@ class Names(Case):
         begun = self.begin(probes)
         for change, place in (({"level": "x"}, "line 1"), ({"seeds": 10**6}, "'seeds'"), ({"seed": "-1"}, "'seed'"),
                               ({"axes": ["x"]}, "line 1"), ({"budget_ns": 1e9}, "'budget_ns'"),
-                              ({"stack": 7}, "'stack'")):
+                              ({"stack": 7}, "'stack'"), ({"costs": {CLIMB: -1}}, "'costs'")):
             own = {**begun, "options": {**begun["options"], **change}}
             path = self.write("climb.json.log.jsonl", json.dumps({"plan": own}) + "\n")
             self.refused(self.run_in("run", "--resume", path.name, probes=probes), path.name, place)
