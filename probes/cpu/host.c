@@ -22,6 +22,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "probes/cpu/splitmix.h"
 #include "probes/kit/op.h"
 
 enum { IN, OUT };
@@ -86,17 +87,17 @@ static int missing(const int64_t *order, int64_t n, int64_t *ret)
     return KIT_OK;
 }
 
-static int accepts_any_order(struct kit_call *call, int output, const void *const *in, const void *logical,
-                             int64_t *ret_wrong)
+/* Of the first variant any order is right, of the second only the ascending one. */
+static int accepts_order(struct kit_call *call, int output, const void *const *in, const void *logical,
+                         int64_t *ret_wrong)
 {
     const struct host *host = call->state;
-    return missing(logical, host->n, ret_wrong);
-}
-
-static int accepts_ascending(const int64_t *order, int64_t n, int64_t *ret_wrong)
-{
+    const int64_t *order = logical;
+    if (host->variant == 0) {
+        return missing(order, host->n, ret_wrong);
+    }
     *ret_wrong = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < host->n; i++) {
         *ret_wrong += order[i] != i;
     }
     return KIT_OK;
@@ -218,14 +219,6 @@ static int run_folder(struct kit_call *call, const struct kit_buffers *buffers)
                           (long long)host->n, (long long)read);
 }
 
-static int accepts_folder(struct kit_call *call, int output, const void *const *in, const void *logical,
-                          int64_t *ret_wrong)
-{
-    const struct host *host = call->state;
-    return host->variant == 0 ? missing(logical, host->n, ret_wrong)
-                              : accepts_ascending(logical, host->n, ret_wrong);
-}
-
 /* ---- the order in which workers deliver ---- */
 
 #define QUEUES "unordered|ordered"
@@ -260,14 +253,6 @@ static int run_loader(struct kit_call *call, const struct kit_buffers *buffers)
         order[at] = samples[i];
     }
     return KIT_OK;
-}
-
-static int accepts_loader(struct kit_call *call, int output, const void *const *in, const void *logical,
-                          int64_t *ret_wrong)
-{
-    const struct host *host = call->state;
-    return host->variant == 0 ? accepts_any_order(call, output, in, logical, ret_wrong)
-                              : accepts_ascending(logical, host->n, ret_wrong);
 }
 
 /* ---- seeds that nobody set ---- */
@@ -313,13 +298,9 @@ static uint64_t seed_entropy(const int64_t *keys)
     return seed;
 }
 
-/* splitmix64, see rng.c. */
 static int64_t number_of(uint64_t seed, int64_t i)
 {
-    uint64_t z = seed + (uint64_t)i * 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (int64_t)(z ^ z >> 31);
+    return (int64_t)splitmix64(seed + (uint64_t)i * SPLITMIX64_STEP);
 }
 
 /* The seed, and the numbers that follow from it. */
@@ -618,13 +599,13 @@ static const struct op folder = {.name = "folder",
                                  .describe = describe_folder,
                                  .prepare = prepare_folder,
                                  .run = run_folder,
-                                 .accepts = accepts_folder,
+                                 .accepts = accepts_order,
                                  .release = kit_free_state},
                        loader = {.name = "loader",
                                  .describe = describe_loader,
                                  .prepare = prepare_loader,
                                  .run = run_loader,
-                                 .accepts = accepts_loader,
+                                 .accepts = accepts_order,
                                  .release = kit_free_state},
                        seed = {.name = "seed",
                                .describe = describe_seed,

@@ -4,13 +4,14 @@
  * number. A counter-based generator gives each place its number whoever asks, one generator that threads
  * share gives its numbers out in arrival order, generators of the threads' own follow the number of threads,
  * and a state that is saved and restored in mid-stream must go on as if nothing had happened. Philox4x32-10:
- * Salmon and others, Parallel random numbers: as easy as 1, 2, 3, SC 2011. xoshiro256** and splitmix64:
+ * Salmon and others, Parallel random numbers: as easy as 1, 2, 3, SC 2011. xoshiro256**:
  * Blackman and Vigna, Scrambled linear pseudorandom number generators, ACM TOMS 2021.
  */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/cpu/splitmix.h"
 #include "probes/kit/input.h"
 #include "probes/kit/op.h"
 
@@ -85,11 +86,8 @@ struct xoshiro {
 static struct xoshiro xoshiro_of(uint64_t key)
 {
     struct xoshiro state;
-    for (int i = 0; i < 4; i++) { /* splitmix64 */
-        uint64_t z = key += 0x9e3779b97f4a7c15u;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-        state.s[i] = z ^ z >> 31;
+    for (int i = 0; i < 4; i++) {
+        state.s[i] = splitmix64(key += SPLITMIX64_STEP);
     }
     return state;
 }

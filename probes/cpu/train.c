@@ -19,14 +19,15 @@
 #include <unistd.h>
 
 #include "probes/cpu/cblas.h"
+#include "probes/cpu/splitmix.h"
 
 #define IMAGE_SIDE 28
 #define PIXELS (IMAGE_SIDE * IMAGE_SIDE)
 #define CLASSES 10
 #define RATE 0.1
 #define MOMENTUM 0.9
-#define EPOCH                                                                                                \
-    4 /* batches of an epoch: then the images come again, in another order where they are shuffled */
+/* Batches of an epoch: then the images come again, in another order where they are shuffled. */
+#define EPOCH 3
 
 /* A layer of `width` channels over windows of the images, one for the whole image or one for each place, then
  * a dense layer over the (averaged) features. */
@@ -88,13 +89,10 @@ static void product_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_
 
 enum purpose { LABEL, PIXEL, WEIGHT, ORDER, NOISE };
 
-/* Number `counter` of a stream that follows from key and purpose: splitmix64, see rng.c. */
+/* Number `counter` of a stream that follows from key and purpose. */
 static uint64_t number(uint64_t key, enum purpose purpose, uint64_t counter)
 {
-    uint64_t z = key + ((uint64_t)purpose << 56) + counter * 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    return splitmix64(key + ((uint64_t)purpose << 56) + counter * SPLITMIX64_STEP);
 }
 
 /* In [-1, 1). */
