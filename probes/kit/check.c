@@ -248,7 +248,9 @@ int kit_check_residual(const struct kit_operands *operands, struct kit_call *cal
                        double ret_error_over_bound[KIT_MAX_OPERANDS])
 {
     struct kit_cell cells[KIT_MAX_OPERANDS];
-    memset(cells, 0, sizeof(cells));
+    for (int i = 0; i < KIT_MAX_OPERANDS; i++) { /* an output that the op forgets is not right */
+        cells[i] = (struct kit_cell){.value = (long double)NAN};
+    }
     const int rc = operands->op->residual(call, (const void *const *)operands->logical, out, cells);
     for (int i = 0; i < operands->shape.count && !rc; i++) {
         const struct kit_operand *operand = &operands->shape.operand[i];

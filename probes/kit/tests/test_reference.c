@@ -189,11 +189,16 @@ static void several_right_values_are_accepted(void **state)
 }
 
 static struct kit_cell left_over[3];
+static int forgotten = -1; /* an operand that the residual leaves as it found it */
 
 static int residual_given(struct kit_call *call, const void *const *in, const void *const *out,
                           struct kit_cell *ret)
 {
-    memcpy(ret, left_over, sizeof(left_over));
+    for (int i = 0; i < 3; i++) {
+        if (i != forgotten) {
+            ret[i] = left_over[i];
+        }
+    }
     return KIT_OK;
 }
 
@@ -213,12 +218,58 @@ static void residuals_have_a_bound(void **state)
     left_over[2] = (struct kit_cell){.value = 0, .scale = 1, .k = 0};
     assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_OK);
     assert_true(ratios[0] == -1 && fabs(ratios[1] - 2) < 1e-6 && ratios[2] == 0);
+    for (forgotten = 2; forgotten >= 0;
+         forgotten--) { /* of the outputs none is right unless the op says so */
+        assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_OK);
+        assert_int_equal(ratios[1] == KIT_WRONG, forgotten == 1);
+        assert_int_equal(ratios[2] == KIT_WRONG, forgotten == 2);
+        assert_true(ratios[0] == -1);
+    }
     left_over[2].value = 1; /* one pivot that is none */
     left_over[1].value = NAN;
     assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_OK);
     assert_true(ratios[1] == KIT_WRONG && ratios[2] == KIT_WRONG);
     left_over[1].k = 1 << 24;
     assert_int_equal(kit_check_residual(&operands, NULL, &request, NULL, ratios), KIT_FAILED);
+}
+
+static size_t asked;
+
+static int reference_counted(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
+                             size_t count, struct kit_cell *ret)
+{
+    asked += count;
+    return KIT_OK;
+}
+
+/* Under a cap of the instruction set a sample of the cells is asked for, anywhere else every one. */
+static void caps_check_a_sample(void **state)
+{
+    static const float zeros[64 * 64];
+    static const struct {
+        const char *axis, *setting;
+        size_t most, least;
+    } rows[] = {
+        {"repeat", "", 64 * 64, 64 * 64},
+        {"threads", "4", 64 * 64, 64 * 64},
+        {"isa", "openblas/Haswell", 512, 400},
+        {"isa*repeat", "onednn/AVX2", 512, 400},
+    };
+    const struct op op = {.name = "counted", .reference = reference_counted};
+    const struct kit_operands operands = {
+        .op = &op,
+        .shape = {
+            .count = 1,
+            .operand = {{.name = "c", .role = KIT_OUT, .dtype = KIT_F32, .ndim = 2, .shape = {64, 64}}}}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct kit_request request = {.set = KIT_UNIT, .bound = 1};
+        double result = -1;
+        asked = 0;
+        assert_int_equal(kit_setting_parse(rows[i].axis, rows[i].setting, &request.setting), KIT_OK);
+        assert_int_equal(kit_check_reference(&operands, NULL, &request, 0, zeros, NULL, &result), KIT_OK);
+        assert_in_range(asked, rows[i].least, rows[i].most);
+        assert_true(result == 0);
+    }
 }
 
 static void cells_are_all_or_a_sample_with_edges(void **state)
@@ -335,6 +386,7 @@ int main(void)
         cmocka_unit_test(too_many_terms_are_an_error),
         cmocka_unit_test(several_right_values_are_accepted),
         cmocka_unit_test(residuals_have_a_bound),
+        cmocka_unit_test(caps_check_a_sample),
         cmocka_unit_test(cells_are_all_or_a_sample_with_edges),
         cmocka_unit_test(dot_products_are_precise),
         cmocka_unit_test(triangles_are_solved),
