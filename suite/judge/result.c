@@ -32,10 +32,25 @@ static json_t *guarantee_json(const struct dp_view *view, const struct dp_found 
     return copy;
 }
 
-/* Whether the plan asked for the axis at all: what was asked for and not answered is told, also where no
- * guarantee speaks of it. */
+/* Axes that the user named are the plan's, and beside repeat no others are. */
+static bool was_named(const struct dp_plan *plan, const char *axis)
+{
+    for (size_t i = 0; i < plan->axis_count && plan->options.axes.count > 0; i++) {
+        const struct dp_request named = {.axis = plan->axes[i]};
+        if (dp_request_varies(&named, axis)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the user or the plan asked for the axis at all: what was asked for and not answered is told, also
+ * where no guarantee speaks of it, and of a case that does not take the axis. */
 static bool was_asked(const struct dp_view *view, const char *axis)
 {
+    if (was_named(view->plan, axis)) {
+        return true;
+    }
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_request *request = view->facts[i]->request;
         if (request->retest == 0 && dp_request_varies(request, axis)) {

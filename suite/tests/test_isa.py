@@ -93,6 +93,19 @@ class Fakes(Isa):
         self.measure(0, "fake/caps/wrong", axis=(), FAKE_ISA="takes")
         self.measure(0, "fake/caps/wrong", axis=("--axis", "isa", "--fail-on", "never"), FAKE_ISA="takes")
 
+    def test_cases_that_do_not_take_it(self):
+        """Asked for by name it is told of each of them; part of a level it is not."""
+        report = self.measure(0, "fake/caps/same", "fake/good/repeats", FAKE_ISA="takes")
+        rows = self.results(report)
+        self.assertIn("isa", rows["repeats"]["not_measured"])
+        self.assertNotIn("isa", rows["same"]["not_measured"])
+        self.assertIn("isa (1): no result here speaks of it", self.text)
+        alone = self.measure(0, "fake/good/repeats", axis=("--axis", "isa,batch"))
+        self.assertEqual(self.results(alone)["repeats"]["not_measured"].count("isa"), 1)
+        self.assertIn("isa (1)", self.text)
+        report = self.measure(0, "fake/caps/same", "fake/good/repeats", level="default", axis=(), FAKE_ISA="takes")
+        self.assertNotIn("isa", self.results(report)["repeats"]["not_measured"])
+
     def test_levels(self):
         """Part of level default, not of quick."""
         for level, has in (("quick", False), ("default", True)):
