@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "reports/model.h"
+#include "suite/base/digest.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -182,6 +183,29 @@ static void test_newer_versions(void **state)
     json_decref(report);
 }
 
+/* A finding in the summary that no result has, under a digest that is right. */
+static void test_summary_with_more_than_the_results(void **state)
+{
+    static const char *const versions[] = {"1.0", "1.3"};
+    for (size_t i = 0; i < 2; i++) {
+        struct dp_err err = {0};
+        char digest[DP_SHA256_HEX];
+        size_t length = 0;
+        json_t *report = report_new("clean"), *body = json_object_get(report, "body");
+        json_object_set_new(json_object_get(body, "summary"), "wrong_under",
+                            json_pack("[O]", json_object_get(first_result(report), "case")));
+        char *bytes = dp_json_canonical(body, &length, NULL);
+        dp_sha256_hex(bytes, length, digest);
+        json_object_set_new(report, "digest", json_string(digest));
+        json_object_set_new(report, "schema_version", json_string(versions[i]));
+        assert_int_equal(dp_report_accept(report, &err), -1);
+        assert_int_equal(err.code, DP_EXIT_DATA);
+        assert_string_equal(err.text, "the summary does not follow from the results");
+        free(bytes);
+        json_decref(report);
+    }
+}
+
 static void test_load(void **state)
 {
     struct dp_err err = {0};
@@ -224,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_hostile_strings_become_printable),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_newer_versions),
+        cmocka_unit_test(test_summary_with_more_than_the_results),
         cmocka_unit_test(test_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
