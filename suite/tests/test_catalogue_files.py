@@ -60,6 +60,11 @@ EVERYTHING = {
     ],
     "variants": [{"id": "cpu/family/v-{a}-{m}", "vary": {"a": ["x", 1, False], "shape": [{"m": 1, "cost": 5}]}}],
 }
+CITING = ("source", "bound_source")  # members that name a key of `sources`
+# axis -> the member of a case that opens it
+MEMBERS = {"batch": "batch", "align": "align", "algorithm": "choices", "isa": "isa"}
+# tag -> library whose files say the same words under the same key
+LIBRARIES = {"blas": "BLAS", "cblas": "BLAS", "lapack": "BLAS", "onednn": "oneDNN", "cublas": "cuBLAS"}
 REPLACEMENTS = [None, True, 0, -1, 3, 1.5, 1.0, 10**10, "", "x", "A/B", "repeat", "x" * 300, [], ["x"], ["x", "x"], {}]
 
 
@@ -151,6 +156,30 @@ class Validate(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout.count("ok: "), len(paths))
 
+    def test_every_source_is_cited(self):
+        for path in sorted(PROBES.glob("*/*.json")):
+            document = json.loads(path.read_text())
+            cited = {at(document, place) for place in places(document) if place and place[-1] in CITING}
+            with self.subTest(file=path.name):
+                self.assertEqual(sorted(set(document.get("sources", {})) - cited), [], "no case cites these sources")
+
+    def test_files_of_a_library_agree(self):
+        """What several files say of one library, they say in the same words: a correction reaches all of them."""
+        said, shared = {}, 0
+        for path in sorted(PROBES.glob("*/*.json")):
+            document = json.loads(path.read_text())
+            defaults = document.get("defaults", {})
+            libraries = {LIBRARIES[tag] for tag in defaults.get("tags", []) if tag in LIBRARIES}
+            words = {("source", key): text for key, text in document.get("sources", {}).items()}
+            for axis, remedy in defaults.get("remedy_along", {}).items():
+                words[axis, remedy.get("setting"), remedy.get("api"), remedy["source"]] = remedy["text"]
+            for library in libraries:
+                for key, text in words.items():
+                    with self.subTest(file=path.name, key=key):
+                        shared += (library, key) in said
+                        self.assertEqual(text, said.setdefault((library, key), text))
+        self.assertGreater(shared, 50)
+
     def test_variables_are_documented_and_recorded(self):
         """The closed list stands in the page on catalogue files, and a run tells what a user has set of it."""
         names = CATALOGUE.schema["$defs"]["environment"]["properties"]
@@ -207,19 +236,27 @@ class List(unittest.TestCase):
         batch. Own loops that say at `reveals` why an axis cannot move them have none.
         """
         own = {"cpu/reduce", "cpu/rng", "cpu/sort", "cpu/libm"}
-        libraries = {"blas", "cblas", "lapack", "onednn"}
-        for row in self.rows():
+        threaded = {"blas", "cblas", "lapack", "onednn", "fftw"}
+        rows = self.rows()
+        taken = {}  # family -> axes that a member of some case opens; what defaults say holds for those cases
+        for row in rows:
+            family = f"{row['backend']}/{row['family']}"
+            taken.setdefault(family, {"threads"}).update(axis for axis, member in MEMBERS.items() if member in row)
+        for row in rows:
+            family = f"{row['backend']}/{row['family']}"
             remedy, along = row.get("remedy", {}), row.get("remedy_along", {})
             held = {*row["guarantee"]["covers"], *row["guarantee"]["invariant"]}
-            axes = {axis for member, axis in (("batch", "batch"), ("align", "align"), ("choices", "algorithm"))
-                    if member in row} - held
-            if libraries & set(row["tags"]) and "threads" not in held:
-                axes |= {"threads", "isa"}
+            axes = {axis for axis, member in MEMBERS.items() if member in row}
+            if threaded & set(row["tags"]) or family == "python/numpy":
+                axes.add("threads")
+            axes = axes & {"isa"} if family in own else axes
             with self.subTest(case=row["id"]):
                 if row["guarantee"]["level"] == "not_guaranteed":
                     self.assertIn("text", remedy, "it may vary: say what to do in 'remedy'")
-                elif f"{row['backend']}/{row['family']}" not in own:
-                    self.assertLessEqual(axes, set(along), "say in 'remedy_along' what to do along these axes")
+                else:
+                    self.assertLessEqual(axes - held, set(along), "say in 'remedy_along' what to do along these axes")
+                self.assertLessEqual(set(along), taken[family], "no case of the family takes these axes")
+                self.assertFalse("isa" in along and "isa" not in row, "it cannot take axis isa: no remedy along it")
                 for one in (remedy, *along.values()):
                     self.assertTrue(not one or one.get("source"), "a remedy has a source")
                 if remedy or along:
