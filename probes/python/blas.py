@@ -12,9 +12,13 @@ import re
 FILES = re.compile(r"/lib[^/]*(blas|mkl_rt|blis)[^/]*\.so[^/]*$")
 MAPS = "/proc/self/maps"
 OPENMP = 2  # OpenBLAS says so of its threads; its own setter and getter may then only talk to each other
+# what stands around every name of an OpenBLAS that was built to live beside another one: as in
+# probes/cpu/cblas.c, then as in builds whose routines no program calls by name
+AFFIXES = (("", ""), ("scipy_", "64_"), ("scipy_", ""), ("", "64_"))
+RARE_AFFIXES = (("", "_64"), ("scipy_", "_64"))
 # name, how the packager's names are made, functions: set and get the number of threads, then text to show
 KINDS = (
-    ("OpenBLAS", [f"{before}openblas_{{}}{after}" for before in ("", "scipy_") for after in ("", "64_", "_64")],
+    ("OpenBLAS", [f"{before}openblas_{{}}{after}" for before, after in AFFIXES + RARE_AFFIXES],
      ("set_num_threads", "get_num_threads"), ("get_config", "get_corename")),
     ("MKL", ["MKL_{}"], ("Set_Num_Threads", "Get_Max_Threads"), ()),
     ("BLIS", ["bli_{}"], ("thread_set_num_threads", "thread_get_num_threads"), ("info_get_version_str",)),
@@ -47,6 +51,9 @@ class Blas:
         threading = getattr(handle, "bli_info_get_enable_threading", None)
         if threading and not threading():  # tells what it was told, and runs one
             self._set, self._get = (lambda count: None), (lambda: 1)
+        # MKL may run fewer threads than it is told, unless it is forbidden to choose
+        self._dynamic = [getattr(handle, template.format(name), None) for name in ("Get_Dynamic", "Set_Dynamic")]
+        self._usual = self._dynamic[0]() if all(self._dynamic) else None
         self.texts = [self._text(handle, template.format(name)) for name in texts]
 
     @staticmethod
@@ -60,6 +67,10 @@ class Blas:
     def threads(self, wanted):
         if wanted:
             self._set(wanted)
+            if self._usual is not None:
+                self._dynamic[1](self._usual)
+                if self._get() != wanted:
+                    self._dynamic[1](0)
         return max(self._get(), 1)  # BLIS says -1 until a count is set; it runs one thread then
 
     def library(self):

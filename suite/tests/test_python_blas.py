@@ -8,12 +8,15 @@ The libraries are fakes that run the number of threads that is in force, whateve
 import ctypes
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
 
 FOLDER, BLIS, OPENMP, STUBBORN, WHEEL, UNTHREADED, MKL, FRONT = (
     pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(8))
+sys.path.insert(0, str(FOLDER))
+import blas  # noqa: E402
 SAY = """
 import ctypes, json, sys
 sys.path.insert(0, sys.argv[1])
@@ -55,8 +58,24 @@ class Blas(unittest.TestCase):
     def test_without_threads_there_is_one(self):
         self.expect(UNTHREADED, "BLIS", [1, 1, 1])
 
-    def test_a_library_that_chooses_runs_what_it_says(self):
-        self.expect(MKL, "MKL", [2, 2, 2])
+    def test_a_library_that_chooses_is_forbidden_to(self):
+        """Only where it must be: of two it runs two, of four two unless it may not choose, and it may choose again."""
+        self.expect(MKL, "MKL", [2, 4, 4])
+        library = ctypes.CDLL(str(MKL))
+        held = blas.Blas(blas.KINDS[1], "MKL_{}", library)
+        for wanted, dynamic in ((4, 0), (2, 1), (4, 0)):
+            self.assertEqual((held.threads(wanted), library.MKL_Get_Dynamic()), (wanted, dynamic))
+
+    def test_names_are_those_of_the_other_programs(self):
+        """What stands around a name: of the CBLAS programs, of a stack's roles and of Python's libraries."""
+        source = pathlib.Path(__file__).resolve().parents[2]
+        listed = re.search(r"affixes\[\] = \{(.*?)\};", (source / "probes/cpu/cblas.c").read_text(), re.S)
+        pairs = [*zip(*[iter(re.findall(r'"(.*?)"', listed[1]))] * 2)]
+        self.assertEqual(pairs, [*blas.AFFIXES])
+        stack = (source / "suite/run/stack.c").read_text()
+        for role, name in (("cblas", "cblas_sgemm"), ("lapack", "sgetrf_")):
+            row = re.search(rf'\.role = "{role}",.*?\.symbols = \{{(.*?)\}}', stack, re.S)
+            self.assertEqual(re.findall(r'"(.*?)"', row[1]), [f"{before}{name}{after}" for before, after in pairs])
 
     def test_a_library_in_front_of_another_is_not_a_second_one(self):
         """As Debian's libblas.so.3 is, of whose functions some are in a library behind it."""
