@@ -3,7 +3,9 @@
  * The table of caps. What a level needs is what its kernels use: a library that is forced onto kernels which
  * the processor cannot run does not refuse, it ends in SIGILL. Sources: OpenBLAS 0.3.21, driver/others/
  * dynamic.c; oneDNN developer guide, CPU Dispatcher Control; oneMKL developer guide, Specifying Code
- * Branches; GNU C Library manual, Hardware Capability Tunables, and the x86-64 psABI's levels.
+ * Branches; GNU C Library manual, Hardware Capability Tunables, and the x86-64 psABI's levels. MKL's
+ * SSE3 has no row, it is SSE2 by another name. Level `default` takes one level of each generation of
+ * processors.
  */
 #include "suite/plan/caps.h"
 
@@ -25,48 +27,51 @@
 
 static const struct dp_cap caps[] = {
 #ifdef __x86_64__
-    {"openblas/Prescott", "OpenBLAS", "pni", NULL, NULL},
-    {"openblas/Core2", "OpenBLAS", "ssse3", NULL, NULL},
-    {"openblas/Penryn", "OpenBLAS", "sse4_1", NULL, NULL},
-    {"openblas/Dunnington", "OpenBLAS", "sse4_1", NULL, NULL},
-    {"openblas/Nehalem", "OpenBLAS", "sse4_2", NULL, NULL},
-    {"openblas/Atom", "OpenBLAS", "ssse3", NULL, NULL},
-    {"openblas/Opteron", "OpenBLAS", "pni 3dnow", NULL, NULL},
-    {"openblas/Barcelona", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL},
-    {"openblas/Bobcat", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL},
-    {"openblas/Sandybridge", "OpenBLAS", "avx", NULL, NULL},
-    {"openblas/Bulldozer", "OpenBLAS", "avx fma4", NULL, NULL},
-    {"openblas/Piledriver", "OpenBLAS", "avx fma fma4", NULL, NULL},
-    {"openblas/Steamroller", "OpenBLAS", "avx fma fma4", NULL, NULL},
-    {"openblas/Excavator", "OpenBLAS", "avx2 fma fma4", NULL, NULL},
-    {"openblas/Haswell", "OpenBLAS", "avx2 fma", NULL, NULL},
-    {"openblas/Zen", "OpenBLAS", "avx2 fma", NULL, NULL},
-    {"openblas/SkylakeX", "OpenBLAS", AVX512, NULL, NULL},
-    {"openblas/Cooperlake", "OpenBLAS", AVX512 " avx512_bf16", NULL, NULL},
-    {"openblas/SapphireRapids", "OpenBLAS", AVX512 " avx512_bf16 amx_tile amx_bf16", NULL, NULL},
-    {"onednn/SSE41", "oneDNN", "sse4_1", NULL, NULL},
-    {"onednn/AVX", "oneDNN", "avx", NULL, NULL},
-    {"onednn/AVX2", "oneDNN", "avx2 fma", NULL, NULL},
-    {"onednn/AVX2_VNNI", "oneDNN", "avx2 fma avx_vnni", NULL, NULL},
-    {"onednn/AVX2_VNNI_2", "oneDNN", "avx2 fma avx_vnni avx_vnni_int8 avx_ne_convert", NULL, NULL},
-    {"onednn/AVX512_CORE", "oneDNN", AVX512, NULL, NULL},
-    {"onednn/AVX512_CORE_VNNI", "oneDNN", AVX512 " avx512_vnni", NULL, NULL},
-    {"onednn/AVX512_CORE_BF16", "oneDNN", AVX512 " avx512_vnni avx512_bf16", NULL, NULL},
-    {"onednn/AVX512_CORE_FP16", "oneDNN", AVX512 " avx512_vnni avx512_bf16 avx512_fp16", NULL, "AVX10_1_512"},
+    {"openblas/Prescott", "OpenBLAS", "pni", NULL, NULL, true},
+    {"openblas/Core2", "OpenBLAS", "ssse3", NULL, NULL, false},
+    {"openblas/Penryn", "OpenBLAS", "sse4_1", NULL, NULL, false},
+    {"openblas/Dunnington", "OpenBLAS", "sse4_1", NULL, NULL, false},
+    {"openblas/Nehalem", "OpenBLAS", "sse4_2", NULL, NULL, true},
+    {"openblas/Atom", "OpenBLAS", "ssse3", NULL, NULL, false},
+    {"openblas/Opteron", "OpenBLAS", "pni 3dnow", NULL, NULL, false},
+    {"openblas/Barcelona", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL, false},
+    {"openblas/Bobcat", "OpenBLAS", "pni 3dnowprefetch", NULL, NULL, false},
+    {"openblas/Sandybridge", "OpenBLAS", "avx", NULL, NULL, true},
+    {"openblas/Bulldozer", "OpenBLAS", "avx fma4", NULL, NULL, false},
+    {"openblas/Piledriver", "OpenBLAS", "avx fma fma4", NULL, NULL, false},
+    {"openblas/Steamroller", "OpenBLAS", "avx fma fma4", NULL, NULL, false},
+    {"openblas/Excavator", "OpenBLAS", "avx2 fma fma4", NULL, NULL, false},
+    {"openblas/Haswell", "OpenBLAS", "avx2 fma", NULL, NULL, true},
+    {"openblas/Zen", "OpenBLAS", "avx2 fma", NULL, NULL, true},
+    {"openblas/SkylakeX", "OpenBLAS", AVX512, NULL, NULL, true},
+    {"openblas/Cooperlake", "OpenBLAS", AVX512 " avx512_bf16", NULL, NULL, false},
+    {"openblas/SapphireRapids", "OpenBLAS", AVX512 " avx512_bf16 amx_tile amx_bf16", NULL, NULL, true},
+    {"onednn/SSE41", "oneDNN", "sse4_1", NULL, NULL, true},
+    {"onednn/AVX", "oneDNN", "avx", NULL, NULL, true},
+    {"onednn/AVX2", "oneDNN", "avx2 fma", NULL, NULL, true},
+    {"onednn/AVX2_VNNI", "oneDNN", "avx2 fma avx_vnni", NULL, NULL, false},
+    {"onednn/AVX2_VNNI_2", "oneDNN", "avx2 fma avx_vnni avx_vnni_int8 avx_ne_convert", NULL, NULL, false},
+    {"onednn/AVX512_CORE", "oneDNN", AVX512, NULL, NULL, true},
+    {"onednn/AVX512_CORE_VNNI", "oneDNN", AVX512 " avx512_vnni", NULL, NULL, false},
+    {"onednn/AVX512_CORE_BF16", "oneDNN", AVX512 " avx512_vnni avx512_bf16", NULL, NULL, false},
+    {"onednn/AVX512_CORE_FP16", "oneDNN", AVX512 " avx512_vnni avx512_bf16 avx512_fp16", NULL, "AVX10_1_512",
+     false},
     {"onednn/AVX512_CORE_AMX", "oneDNN", AVX512 " avx512_vnni avx512_bf16 amx_tile amx_int8 amx_bf16", NULL,
-     "AVX10_1_512_AMX"},
-    {"mkl/COMPATIBLE", "MKL", "sse2", NULL, NULL},
-    {"mkl/SSE4_2", "MKL", "sse4_2", NULL, NULL},
-    {"mkl/AVX", "MKL", "avx", NULL, NULL},
-    {"mkl/AVX2", "MKL", "avx2 fma", NULL, NULL},
-    {"mkl/AVX512", "MKL", AVX512, NULL, NULL},
-    {"mkl/AVX512_E1", "MKL", AVX512 " avx512_vnni", NULL, NULL},
-    {"glibc/x86-64", "glibc libm", "sse2", HWCAPS NO_V2, NULL},
-    {"glibc/x86-64-v2", "glibc libm", "sse4_2", HWCAPS NO_V3, NULL},
-    {"glibc/x86-64-v3", "glibc libm", "avx2 fma", HWCAPS NO_V4, NULL},
-    {"glibc/x86-64-v4", "glibc libm", AVX512, HWCAPS, NULL},
+     "AVX10_1_512_AMX", true},
+    {"mkl/COMPATIBLE", "MKL", "sse2", NULL, NULL, true},
+    {"mkl/SSE2", "MKL", "sse2", NULL, NULL, false},
+    {"mkl/SSSE3", "MKL", "ssse3", NULL, NULL, false},
+    {"mkl/SSE4_2", "MKL", "sse4_2", NULL, NULL, true},
+    {"mkl/AVX", "MKL", "avx", NULL, NULL, true},
+    {"mkl/AVX2", "MKL", "avx2 fma", NULL, NULL, true},
+    {"mkl/AVX512", "MKL", AVX512, NULL, NULL, true},
+    {"mkl/AVX512_E1", "MKL", AVX512 " avx512_vnni", NULL, NULL, false},
+    {"glibc/x86-64", "glibc libm", "sse2", HWCAPS NO_V2, NULL, true},
+    {"glibc/x86-64-v2", "glibc libm", "sse4_2", HWCAPS NO_V3, NULL, true},
+    {"glibc/x86-64-v3", "glibc libm", "avx2 fma", HWCAPS NO_V4, NULL, true},
+    {"glibc/x86-64-v4", "glibc libm", AVX512, HWCAPS, NULL, true},
 #endif
-    {NULL, NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL, false},
 };
 
 /* The variables that a library reads; the last version to read a name may be long gone. */
@@ -93,6 +98,11 @@ const char *dp_cap_level(const struct dp_cap *cap)
 bool dp_cap_is(const struct dp_cap *cap, const char *isa)
 {
     return strcasecmp(isa, dp_cap_level(cap)) == 0 || (cap->alias && strcasecmp(isa, cap->alias) == 0);
+}
+
+bool dp_cap_held(const char *isa)
+{
+    return isa && strcasecmp(isa, "off") != 0 && strcasecmp(isa, "auto") != 0;
 }
 
 char *dp_cap_lacks(const struct dp_cap *cap, const json_t *host)

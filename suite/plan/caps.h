@@ -15,6 +15,7 @@ struct dp_cap {
     const char *flags;   /* of the processor, as Linux names them, with blanks between */
     const char *value;   /* of the library's variables; NULL: the level */
     const char *alias;   /* what another version of the library calls the level; NULL: nothing else */
+    bool generation;     /* stands for a generation of processors: taken at every level that takes the axis */
 };
 
 /* All of them, by library from the oldest level on; ended by a row without setting. */
@@ -23,6 +24,9 @@ const struct dp_cap *dp_caps(void);
 const char *dp_cap_level(const struct dp_cap *cap);
 /* Is this what the library calls the level? */
 bool dp_cap_is(const struct dp_cap *cap, const char *isa);
+/* Does what a library says it runs on name a level? MKL says "off" where nothing holds it, and "auto" where
+ * it was asked for a level that it refuses. NULL: it says nothing. */
+bool dp_cap_held(const char *isa);
 
 /* The first flag that the level needs and the processor has not, NULL: it has all. `host` is as dp_host_facts
  * has it. Owned. */

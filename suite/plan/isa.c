@@ -80,7 +80,7 @@ void later_caps(const struct later *later, const struct dp_request *request)
         return;
     }
     for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
-        if (!dp_hello_isa(later->hello, cap->library)) {
+        if (!dp_hello_isa(later->hello, cap->library) || !(later->all || cap->generation)) {
             continue;
         }
         char *dropped = why_dropped(later, item->program, cap);

@@ -76,14 +76,17 @@ void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t 
         room *= 2;
     }
     plan->requests = dp_realloc(plan->requests, room + 1, sizeof(*plan->requests));
+    const struct dp_level *level = dp_level_find(plan->options.level);
     for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
         for (size_t i = 0; i < count && has_axis(plan, axes[a].axis); i++) {
             const struct dp_request request = plan->requests[i];
             const char *program = plan->cases[request.case_index]->program->name;
+            const bool asked = is_asked(plan, axes[a].axis);
             const struct later later = {.plan = plan,
                                         .hello = json_object_get(hellos, program),
                                         .host = host,
-                                        .asked = is_asked(plan, axes[a].axis)};
+                                        .asked = asked,
+                                        .all = asked || (level && level->products)};
             if (is_base(plan, &request)) {
                 axes[a].add(&later, &request);
             }

@@ -14,6 +14,7 @@ struct later {
     const json_t *hello; /* of the program; NULL: it did not come so far */
     const json_t *host;  /* as dp_host_facts has it */
     bool asked;          /* the axis was asked for by name */
+    bool all; /* so it was, or the level takes all that there is: every cap, not one a generation */
 };
 
 /* Both take a request at the base setting, of another case than a control. */

@@ -16,9 +16,9 @@ enum {
     DEFAULT_COST_US = 1000, /* of a case whose catalogue states none */
 };
 
-/* How many caps a program's libraries know and a processor runs is seen only then; the price is for so many.
- */
-#define CAPS_PRICED 8
+/* How many caps a program's libraries know and a processor runs is seen only then; the price is for so many
+ * of all levels, and of one level for each generation of processors. */
+enum { CAPS_ALL = 13, CAPS_GENERATIONS = 5 };
 
 /* What a plan costs beside the runs themselves. Measured on two cores; only the budget depends on them. */
 #define START_NATIVE_NS INT64_C(30000000)  /* a C program until its hello, libraries loaded */
@@ -247,15 +247,27 @@ static void add_up(void *context, const struct dp_request *request)
     sums->requests++;
 }
 
+/* Where the axis is in the scheme; axis_count: it is not. */
+static size_t caps_axis(const struct scheme *scheme)
+{
+    size_t i = 0;
+    while (i < scheme->axis_count && scheme->axes[i]->extent != DP_EXTENT_ISA) {
+        i++;
+    }
+    return i;
+}
+
 bool scheme_takes_caps(const struct scheme *scheme, const struct dp_case *item)
 {
-    for (size_t i = 0; i < scheme->axis_count; i++) {
-        const struct dp_axis *axis = scheme->axes[i];
-        if (axis->extent == DP_EXTENT_ISA) {
-            return !item->control && json_object_get(item->json, axis->needs);
-        }
-    }
-    return false;
+    const size_t i = caps_axis(scheme);
+    return i < scheme->axis_count && !item->control && json_object_get(item->json, scheme->axes[i]->needs);
+}
+
+static int caps_priced(const struct scheme *scheme)
+{
+    const size_t i = caps_axis(scheme);
+    const bool all = scheme->level->products || (i < scheme->axis_count && scheme->asked[i]);
+    return all ? CAPS_ALL : CAPS_GENERATIONS;
 }
 
 static struct sums share_sums(const struct scheme *scheme, const struct share *share)
@@ -269,7 +281,7 @@ static struct sums share_sums(const struct scheme *scheme, const struct share *s
         sums.requests += one.requests * share->fresh;
     }
     if (scheme_takes_caps(scheme, share->item)) {
-        const int64_t requests = (int64_t)CAPS_PRICED * (smaller(FIRST_SEEDS, share->seeds) + 1);
+        const int64_t requests = (int64_t)caps_priced(scheme) * (smaller(FIRST_SEEDS, share->seeds) + 1);
         sums.requests += requests;
         sums.runs += requests * INVARIANT_RUNS;
     }
@@ -370,6 +382,6 @@ int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *
         return 0;
     }
     const int64_t usual = program->interpreter ? START_SCRIPT_NS : START_NATIVE_NS;
-    const int again = use.runs ? scheme->fresh + (use.caps ? CAPS_PRICED : 0) : 0;
+    const int again = use.runs ? scheme->fresh + (use.caps ? caps_priced(scheme) : 0) : 0;
     return (1 + again) * (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
 }

@@ -114,7 +114,7 @@ static void test_remedy_along(void **state)
 }
 
 #define CAP "openblas/Prescott"
-static const struct dp_cap cap = {CAP, "OpenBLAS", "", NULL, NULL};
+static const struct dp_cap cap = {CAP, "OpenBLAS", "", NULL, NULL, true};
 
 /* A setting of axis isa, as the plan makes it. */
 static size_t ask_capped(struct lab *lab, int item, int seed, const char *set, json_t *answer)

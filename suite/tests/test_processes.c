@@ -210,6 +210,7 @@ static struct dp_plan small_plan(bool has_axis, const struct dp_case *const *cas
                            .case_count = 1,
                            .axes = axes,
                            .axis_count = has_axis ? 3 : 1,
+                           .options = {.level = "default"},
                            .fresh = 2};
     static const char *const sets[] = {"wide", "unit", "exact", "wide", "wide"};
     static const int seeds[] = {0, 0, 0, 1, 2};
@@ -331,6 +332,42 @@ static void test_retest_of_devices(void **state)
     "'OpenBLAS', "                                                                                           \
     "'version': '1', 'path': ''" isa "}]}}"
 
+static const struct dp_strings by_name = {.items = (const char *[]){"isa"}, .count = 1};
+
+/* A level takes one cap for each generation of processors, unless it takes all that there is or the axis was
+ * asked for by name. */
+static void test_levels_of_caps(void **state)
+{
+    static const struct {
+        const char *level;
+        bool named, all;
+    } rows[] = {
+        {"quick", true, true}, {"default", false, false}, {"default", true, true}, {"deep", false, true}};
+    for (size_t i = 0; dp_caps()->setting && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *hellos = parse(CAPPED(",'isa':'Zen'")), *host = parse("{'cpu_flags':['pni','ssse3']}");
+        struct dp_program program = {.name = (char[]){"p"}};
+        const struct dp_case item = {.id = "cpu/x/y", .program = &program, .json = parse("{'isa':true}")};
+        const struct dp_case *const cases[] = {&item};
+        struct dp_plan plan = small_plan(true, cases);
+        size_t prescott = 0, core2 = 0, dropped = 0;
+        plan.options.level = rows[i].level;
+        plan.options.axes = rows[i].named ? by_name : (struct dp_strings){0};
+        dp_plan_add_later(&plan, hellos, host);
+        for (size_t k = 5; k < plan.request_count; k++) {
+            prescott += strcmp(plan.requests[k].setting, "openblas/Prescott") == 0;
+            core2 += strcmp(plan.requests[k].setting, "openblas/Core2") == 0;
+            dropped += strcmp(plan.requests[k].setting, "openblas/Bulldozer") == 0;
+        }
+        assert_int_equal(prescott, 3);
+        assert_int_equal(core2, rows[i].all ? 3 : 0);
+        assert_int_equal(dropped, rows[i].all ? 1 : 0);
+        json_decref(hellos);
+        json_decref(host);
+        json_decref(item.json);
+        free_small(&plan);
+    }
+}
+
 /* One request a level on each of the two seeds of set wide and on set unit; what the processor lacks, or the
  * case itself sets, is said once. */
 static void test_plan_of_caps(void **state)
@@ -367,6 +404,7 @@ static void test_plan_of_caps(void **state)
         const struct dp_case *const cases[] = {&item};
         struct dp_plan plan = small_plan(rows[i].has_axis, cases);
         size_t asked = 0, dropped = 0;
+        plan.options.axes = by_name;
         dp_plan_add_later(&plan, hellos, host);
         for (size_t k = 5; k < plan.request_count; k++) {
             const struct dp_request *request = &plan.requests[k];
@@ -420,10 +458,12 @@ static void test_variables_of_caps(void **state)
         assert_string_equal(dp_json_string(variables, rows[i].name, ""), rows[i].value);
         json_decref(variables);
     }
+    assert_false(dp_cap_held(NULL) || dp_cap_held("off") || dp_cap_held("AUTO"));
     for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) { /* each row caps something, once */
         json_t *variables = dp_cap_variables(cap);
         assert_true(json_object_size(variables) > 0);
         assert_true(dp_cap_is(cap, dp_cap_level(cap)));
+        assert_true(dp_cap_held(dp_cap_level(cap)));
         for (const struct dp_cap *other = dp_caps(); other < cap; other++) {
             assert_string_not_equal(other->setting, cap->setting);
         }
@@ -443,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_plan_of_devices),
         cmocka_unit_test(test_device_asked_for),
         cmocka_unit_test(test_retest_of_devices),
+        cmocka_unit_test(test_levels_of_caps),
         cmocka_unit_test(test_plan_of_caps),
         cmocka_unit_test(test_variables_of_caps),
     };
