@@ -14,9 +14,9 @@
 enum { CBWR_ALL = ~0, CBWR_STRICT = 0x10000 };
 
 static const char *const branches[] = {
-    [1] = "off",     [2] = "auto",           [3] = "compatible", [4] = "sse2",  [6] = "ssse3",
-    [7] = "sse4_1",  [8] = "sse4_2",         [9] = "avx",        [10] = "avx2", [11] = "avx512_mic",
-    [12] = "avx512", [13] = "avx512_mic_e1", [14] = "avx512_e1",
+    [0] = "off",   [1] = "off",         [2] = "auto",    [3] = "compatible",     [4] = "sse2",
+    [5] = "sse3",  [6] = "ssse3",       [7] = "sse4_1",  [8] = "sse4_2",         [9] = "avx",
+    [10] = "avx2", [11] = "avx512_mic", [12] = "avx512", [13] = "avx512_mic_e1", [14] = "avx512_e1",
 };
 #define BRANCHES ((int)(sizeof(branches) / sizeof(branches[0])))
 
@@ -97,7 +97,7 @@ void mkl_describe(void *library, struct kit_library *ret)
     if (cbwr) {
         const int all = cbwr(CBWR_ALL), branch = all & ~CBWR_STRICT;
         const size_t length = strlen(ret->config);
-        const char *const name = branch > 0 && branch < BRANCHES ? branches[branch] : NULL;
+        const char *const name = branch >= 0 && branch < BRANCHES ? branches[branch] : NULL;
         char number[16];
         snprintf(number, sizeof(number), "%d", branch);
         snprintf(ret->isa, sizeof(ret->isa), "%s", name ? name : number);

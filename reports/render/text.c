@@ -328,7 +328,7 @@ static void put_caps(const struct dp_sheet *sheet)
         if (sheet->verbose) {
             put_labelled(sheet, label, text);
             label = "";
-        } else if (strncmp(dropped, "ignored", strlen("ignored")) == 0) {
+        } else if (json_is_true(json_object_get(cap, "ignored"))) {
             dp_words_join(&names, ", ", setting);
             ignored++;
         }

@@ -35,9 +35,13 @@ static void take_answer(json_t *row, const json_t *answer)
     if (isa) {
         json_object_set_new(row, "isa", json_string(isa));
         json_object_del(row, "dropped");
+        json_object_del(row, "ignored");
     } else if (answer && !json_object_get(row, "isa") && !json_object_get(row, "dropped") &&
                strcmp(dp_json_string(answer, "type", ""), "observation") != 0) {
         json_object_set_new(row, "dropped", json_string(dp_json_string(answer, "text", "")));
+        if (json_object_get(answer, "ignored")) {
+            json_object_set_new(row, "ignored", json_true());
+        }
     }
 }
 
@@ -64,7 +68,7 @@ static json_t *rows_by_family(const struct dp_plan *plan, const struct dp_answer
 /* Do two rows say the same, whatever their families? */
 static bool say_the_same(const json_t *a, const json_t *b)
 {
-    static const char *const members[] = {"setting", "base", "isa", "dropped"};
+    static const char *const members[] = {"setting", "base", "isa", "dropped", "ignored"};
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         const json_t *left = json_object_get(a, members[i]), *right = json_object_get(b, members[i]);
         if (left != right && !json_equal(left, right)) {

@@ -48,6 +48,7 @@ static const struct dp_member library_members[] = {
 static const struct dp_member skip_members[] = {
     {"reason", DP_MEMBER_WORD, true, 0, 0, SKIP_REASONS},
     {"text", DP_MEMBER_TEXT, false, 0, 1000, NULL},
+    {"ignored", DP_MEMBER_INT, false, 1, 1, NULL}, /* a cap that did not take: the runner's */
 };
 static const struct dp_member failure_members[] = {
     {"text", DP_MEMBER_TEXT, true, 0, 1000, NULL},

@@ -277,15 +277,17 @@ static bool took_cap(struct dp_worker *worker, const json_t *hello)
     const char *isa = dp_hello_isa(hello, library);
     const char *base =
         dp_hello_isa(json_object_get(worker->session->answers->hellos, worker->program->name), library);
-    if (isa && (dp_cap_is(request->cap, isa) || !base || strcmp(isa, base) != 0)) {
+    const bool other = !base || !isa || strcmp(isa, base) != 0;
+    if (dp_cap_held(isa) && (dp_cap_is(request->cap, isa) || other)) {
         snprintf(worker->isa, sizeof(worker->isa), "%s", isa);
         return true;
     }
     json_t *variables = dp_cap_variables(request->cap);
     char *set = dp_variables_text(variables);
-    char *text = dp_printf("ignored: with %.300s %s runs on '%s' as without", set, library,
-                           isa ? isa : "nothing that it names");
+    char *text = dp_printf("ignored: with %.300s %s runs on '%s'%s", set, library,
+                           isa ? isa : "nothing that it names", isa && other ? "" : " as without");
     json_t *skip = dp_answer_skip("unsupported", text);
+    json_object_set_new(skip, "ignored", json_integer(1));
     on_refusal(worker, skip);
     json_decref(skip);
     free(text);

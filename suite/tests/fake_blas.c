@@ -3,6 +3,9 @@
  * Libraries that pass for a CBLAS and write the number of threads they would run into the result, so that a
  * test sees which count is in force whatever is said of it. Built once for each KIND.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #define BLIS 1       /* says -1 until a count is set, and runs one thread then */
 #define OPENMP 2     /* OpenBLAS on OpenMP: its own setter and getter only talk to each other */
 #define STUBBORN 3   /* OpenBLAS that runs two threads whatever it is told */
@@ -69,7 +72,16 @@ int MKL_Get_Dynamic(void)
 }
 int MKL_CBWR_Get(int what)
 {
-    return what == ~0 ? 0x10000 | 10 : -1;
+    static const struct {
+        const char *word;
+        int branch;
+    } branches[] = {{"SSE2", 4}, {"SSE3", 5}, {"SSSE3", 6}, {"AVX", 9}, {"OFF", 0}};
+    const char *wanted = getenv("MKL_CBWR");
+    int branch = wanted ? 2 : 0x10000 | 10; /* auto: what it was asked for and refuses */
+    for (size_t i = 0; wanted && i < sizeof(branches) / sizeof(branches[0]); i++) {
+        branch = strcmp(wanted, branches[i].word) == 0 ? branches[i].branch : branch;
+    }
+    return what == ~0 ? branch : -1;
 }
 void MKL_Get_Version_String(char *text, int size)
 {

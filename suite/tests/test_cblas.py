@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 import unittest
+import unittest.mock
 
 import speak
 
@@ -73,6 +74,14 @@ class Libraries(unittest.TestCase):
         name, version, config = self.said(MKL)
         self.assertEqual((name, version), ("MKL", "2024.1"))
         self.assertTrue(config.endswith("for Intel(R) 64 cbwr=avx2,strict"), config)
+
+    def test_branches_of_mkl(self):
+        """A branch that it refuses is `auto`, not the branch that it was asked for."""
+        for wanted, is_on in (("SSE2", "sse2"), ("SSE3", "sse3"), ("SSSE3", "ssse3"), ("AVX", "avx"), ("OFF", "off"),
+                              ("AVX512", "auto")):
+            with unittest.mock.patch.dict(os.environ, MKL_CBWR=wanted):
+                row = converse(MKL, [])[0]["libraries"][0]
+            self.assertEqual(row["isa"], is_on)
 
     def test_others(self):
         self.assertEqual(self.said(BLIS)[0], "BLIS")

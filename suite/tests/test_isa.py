@@ -31,7 +31,7 @@ class Isa(unittest.TestCase):
 
     def detprobe(self, *arguments, **environment):
         variables = {name: value for name, value in os.environ.items()
-                     if not name.startswith(("DETPROBE_", "OPENBLAS_", "FAKE_"))}
+                     if not name.startswith(("DETPROBE_", "OPENBLAS_", "MKL_", "FAKE_"))}
         variables["DETPROBE_PROBE_PATH"] = f"{FAKES}:{FAKES / 'caps'}"
         variables.update(environment)
         return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
@@ -112,6 +112,7 @@ class Fakes(Isa):
             report = self.measure(0, "fake/caps/same", level=level, axis=(), FAKE_ISA="takes")
             self.assertEqual("isa" in report["body"]["plan"]["axes"], has)
             self.assertEqual(CAP in self.settings(report, "same"), has)
+            self.assertNotIn("openblas/Penryn", self.settings(report, "same"))  # one a generation
         done = self.detprobe("run", "fake/caps/same", "--level", "default", "--dry-run", FAKE_ISA="takes")
         self.assertIn(" isa", done.stdout)
 
@@ -123,12 +124,30 @@ class Fakes(Isa):
         self.assertIn("ignored", self.settings(report, "moves")[CAP]["dropped"])
         told = {row["setting"]: row for row in report["measurements"]["isa"]}
         self.assertEqual((told[CAP]["variables"], told[CAP]["base"]), ({"OPENBLAS_CORETYPE": "Prescott"}, "Zen"))
-        self.assertIn("ignored", told[CAP]["dropped"])
+        self.assertIs(told[CAP]["ignored"], True)
+        self.assertFalse([row for row in told.values() if "ignored" in row and "has no" in row["dropped"]])
         self.assertIn(f"isa ignored by the library: {CAP}", self.text)
         taken = self.measure(0, "fake/caps/moves", FAKE_ISA="takes")
         self.assertNotIn("ignored by the library", self.text)
         told = {row["setting"]: row for row in taken["measurements"]["isa"]}
         self.assertEqual((told[CAP]["isa"], told[CAP]["families"]), ("Prescott", ["fake/caps"]))
+
+    def test_branches(self):
+        """MKL by itself is held to nothing; where it refuses a branch it says neither that nor the branch."""
+        report = self.measure(0, "fake/caps/moves", FAKE_CBWR="takes")
+        told = {row["setting"]: row for row in report["measurements"]["isa"]}
+        self.assertEqual((told["mkl/SSE2"]["base"], told["mkl/SSE2"]["isa"]), ("off", "SSE2"))
+        self.assertNotIn("ignored", told["mkl/SSE2"])
+        self.assertNotIn("isa", self.results(report)["moves"]["not_measured"])
+        for user in ({}, {"MKL_CBWR": "AUTO"}):
+            report = self.measure(0, "fake/caps/moves", FAKE_CBWR="refuses", **user)
+            told = {row["setting"]: row for row in report["measurements"]["isa"]}
+            self.assertNotIn("isa", told["mkl/SSE2"])
+            self.assertIs(told["mkl/SSE2"]["ignored"], True)
+            self.assertIn("with MKL_CBWR=SSE2 MKL runs on 'auto'", told["mkl/SSE2"]["dropped"])
+            self.assertIn("isa", self.results(report)["moves"]["not_measured"])
+            self.assertNotIn("isa", self.results(report)["moves"].get("sensitive_to", []))
+            self.assertIn("isa ignored by the library: mkl/COMPATIBLE, mkl/SSE2", self.text)
 
     def test_cap_that_ends_the_program(self):
         report = self.measure(0, "fake/caps/same", FAKE_ISA="dies")
@@ -142,6 +161,15 @@ class Fakes(Isa):
         told = {row["setting"]: row for row in report["measurements"]["isa"]}
         self.assertEqual((told[CAP]["base"], told[CAP]["isa"]), ("Core2", "Prescott"))
         self.assertEqual(told["openblas/Core2"]["dropped"], "it is what OpenBLAS runs on by itself")
+
+    def test_resumed_run_that_ignored(self):
+        report = self.measure(0, "fake/caps/same", FAKE_ISA="ignores")
+        lines = self.log.read_text().splitlines(keepends=True)
+        self.log.write_text("".join(lines[:-1]))
+        done = self.detprobe("run", "--resume", self.log, FAKE_ISA="ignores")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        resumed = json.loads(self.file.read_text())
+        self.assertEqual(resumed["measurements"]["isa"], report["measurements"]["isa"])
 
     def test_resumed_run(self):
         """Cut before, within and after the requests of the axis: the same digest, the same code."""

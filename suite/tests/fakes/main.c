@@ -199,6 +199,19 @@ static FILE *open_fd(const char *name, const char *mode)
     return file;
 }
 
+/* With FAKE_CBWR a library like MKL, which nothing holds by itself, and which takes its branch, or refuses it
+ * and chooses. */
+static void add_branched(json_t *libraries)
+{
+    const char *mode = getenv("FAKE_CBWR"), *branch = getenv("MKL_CBWR");
+    if (mode) {
+        const char *isa = !branch ? "off" : strcmp(mode, "takes") == 0 ? branch : "auto";
+        json_array_append_new(libraries,
+                              json_pack("{s:s, s:s, s:s, s:s, s:s}", "role", "cblas", "name", "MKL",
+                                        "version", "1.0", "path", "/nowhere/libmkl_rt.so", "isa", isa));
+    }
+}
+
 /* With FAKE_ISA a second library, which can be capped and which takes its cap, ignores it, does not say what
  * it runs on under it, or ends in SIGILL. Without a cap it runs on Zen. */
 static void add_capped(json_t *libraries)
@@ -226,6 +239,7 @@ int main(void)
     json_t *libraries = json_pack("[{s:s, s:s, s:s, s:s}]", "role", "fake", "name", "fakelib", "version",
                                   "1.0", "path", "/nowhere/libfake.so");
     add_capped(libraries);
+    add_branched(libraries);
     fake_send(&request, json_pack("{s:s, s:s, s:i, s:[s,s,s,s,s], s:o}", "type", "hello", "program", "fakes",
                                   "protocol", 1, "axes", "repeat", "poison", "threads", "batch", "isa",
                                   "libraries", libraries));
