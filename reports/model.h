@@ -46,7 +46,7 @@ extern const char *const dp_report_axes[];
 bool dp_result_is(const json_t *result, const char *observed);
 bool dp_result_ran(const json_t *result);
 bool dp_result_broken(const json_t *result);
-/* Are its results wrong under a capped instruction set, whatever they are without? */
+/* Are its results wrong under a capped instruction set, and not without? */
 bool dp_result_wrong_under(const json_t *result);
 /* Did any case of the backend give a verdict? */
 bool dp_backend_ran(const json_t *results, const char *backend);

@@ -210,7 +210,7 @@ static const char *declared_text(const json_t *entry, const json_t *result)
                                                                 : "";
 }
 
-/* "at openblas/Prescott: ..." of the first setting of axis isa with wrong results; NULL: none. */
+/* "... at isa openblas/Prescott" of the first setting of axis isa with wrong results; NULL: none. */
 static const char *capped_text(const json_t *entry, const json_t *result)
 {
     const json_t *settings = json_object_get(tally_of(entry, "isa"), "settings");

@@ -323,5 +323,7 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
         settle(ret, DP_ERROR, failed->reason);
         ret->status = NULL;
     }
-    find_capped(view, rounds, ret);
+    if (ret->status && ret->observed != DP_WRONG) { /* what is wrong without a cap is wrong once */
+        find_capped(view, rounds, ret);
+    }
 }

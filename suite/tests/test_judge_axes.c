@@ -223,6 +223,28 @@ static void test_wrong_under_cap(void **state)
     lab_free(lab);
 }
 
+/* What is wrong without a cap too is wrong, and counted once. */
+static void test_wrong_everywhere(void **state)
+{
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    const size_t side = lab_base(lab, item) + 2; /* set unit */
+    lab_set(lab, side, lab_obs_with("c8", "error_over_bound", json_real(3.5)));
+    const size_t unit = ask_capped(lab, item, 0, "unit", out_of_bound());
+    lab_retest(lab, 1, side, lab_obs_with("c8", "error_over_bound", json_real(3.5)));
+    const size_t again = lab_retest(lab, 1, unit, out_of_bound());
+    lab->requests[again].cap = &cap;
+    expect(lab, 1, "wrong", "kept");
+    assert_int_equal(lab->judged.counts[DP_WRONG], 1);
+    assert_int_equal(lab->judged.wrong_under, 0);
+    assert_null(json_object_get(lab_result(lab, ID), "wrong_under"));
+
+    lab_set(lab, side, lab_obs("c8"));
+    expect(lab, 1, "repeats", "kept"); /* without it, the cap alone is */
+    assert_int_equal(lab->judged.wrong_under, 1);
+    lab_free(lab);
+}
+
 /* One list, in the order of the design: that of reports. */
 static void test_names(void **state)
 {
@@ -270,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_isa),
         cmocka_unit_test(test_isa_that_crashes),
         cmocka_unit_test(test_wrong_under_cap),
+        cmocka_unit_test(test_wrong_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
