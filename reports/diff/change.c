@@ -177,14 +177,43 @@ static void compare_repeating(const struct dp_pair *pair, struct dp_changes *ret
     ret->is[DP_CHANGE_INSENSITIVE] = json_array_size(ret->axes[1]) > 0;
 }
 
+/* Did the case run under this cap, as far as its measurements say? */
+static bool ran_under(const json_t *measured, const char *cap)
+{
+    const json_t *axes = json_object_get(measured, "axes");
+    const json_t *settings = json_object_get(json_object_get(axes, "isa"), "settings");
+    bool ran = !measured;
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const json_t *setting = json_array_get(settings, i);
+        ran = ran || (strcmp(dp_json_string(setting, "setting", ""), cap) == 0 &&
+                      !json_object_get(setting, "dropped"));
+    }
+    return ran;
+}
+
+/* Is `side` wrong under a cap under which the other ran and was right? */
+static bool alone_wrong_under(const struct dp_pair *pair, int side)
+{
+    const json_t *other = pair->result[1 - side];
+    const json_t *caps = json_object_get(pair->result[side], "wrong_under");
+    bool alone = false;
+    for (size_t i = 0; i < json_array_size(caps) && !dp_result_is(other, "wrong"); i++) {
+        const char *cap = json_string_value(json_array_get(caps, i));
+        alone = alone || (!dp_json_array_has(json_object_get(other, "wrong_under"), cap) &&
+                          ran_under(pair->measured[1 - side], cap));
+    }
+    return alone;
+}
+
 /* Both sides ran. */
 static void compare_verdicts(const struct dp_pair *pair, struct dp_changes *ret)
 {
     const bool wrong[2] = {dp_result_is(pair->result[0], "wrong"), dp_result_is(pair->result[1], "wrong")};
     const bool broken[2] = {dp_result_broken(pair->result[0]), dp_result_broken(pair->result[1])};
-    ret->is[DP_CHANGE_WRONG] = wrong[1] && !wrong[0];
+    ret->is[DP_CHANGE_WRONG] = (wrong[1] && !wrong[0]) || alone_wrong_under(pair, 1);
     ret->is[DP_CHANGE_BROKEN] = broken[1] && !broken[0];
-    ret->is[DP_CHANGE_MENDED] = (wrong[0] && !wrong[1]) || (broken[0] && !broken[1]);
+    ret->is[DP_CHANGE_MENDED] =
+        (wrong[0] && !wrong[1]) || (broken[0] && !broken[1]) || alone_wrong_under(pair, 0);
     const bool told = ret->is[DP_CHANGE_WRONG] || ret->is[DP_CHANGE_BROKEN] || ret->is[DP_CHANGE_MENDED];
     if (dp_result_is(pair->result[0], "repeats") && dp_result_is(pair->result[1], "varies") && !told) {
         ret->is[DP_CHANGE_VARIES] = dp_rates_exclude(pair, 0, 1);

@@ -38,7 +38,7 @@ bool dp_diff_compares(const json_t *diff);
 /* Kinds of change, the weightiest first. */
 enum dp_change {
     DP_CHANGE_BROKEN,      /* a guarantee that was kept is broken */
-    DP_CHANGE_WRONG,       /* bits that were right are wrong */
+    DP_CHANGE_WRONG,       /* bits that were right are wrong, be it under a cap of axis isa */
     DP_CHANGE_FAILED,      /* ends in an error */
     DP_CHANGE_VARIES,      /* bits that repeated vary */
     DP_CHANGE_BITS,        /* repeats on both sides, with other bits */

@@ -219,8 +219,9 @@ static json_t *merged_along(const struct merge *m, const char *id)
     return along;
 }
 
-/* Of the first report. An axis that moved bits in any of them is known to, one that any of them measured was
- * measured; what they do not agree in otherwise is not told. */
+/* Of the first report. An axis that moved bits in any of them is known to, a cap under which any of them was
+ * wrong is one, an axis that any of them measured was measured; what they do not agree in otherwise is not
+ * told. */
 static json_t *merged_result(const struct merge *m, const char *id)
 {
     static const char *const optional[] = {"chosen", "declared"};
@@ -232,6 +233,11 @@ static json_t *merged_result(const struct merge *m, const char *id)
             json_object_set_new(result, "remedy_along", along);
         }
     }
+    json_t *caps = names_in(m, id, "wrong_under", false);
+    if (json_array_size(caps) > 0) {
+        json_object_set(result, "wrong_under", caps);
+    }
+    json_decref(caps);
     if (json_object_get(result, "not_measured")) {
         json_object_set_new(result, "not_measured", names_in(m, id, "not_measured", true));
     }

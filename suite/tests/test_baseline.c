@@ -133,6 +133,32 @@ static void test_members(void **state)
     json_decref(baseline);
 }
 
+/* What is wrong under a cap in one of them is wrong there, whichever comes first. */
+static void test_wrong_under(void **state)
+{
+    static const struct {
+        const char *x, *other, *under;
+    } rows[] = {
+        {"", "", NULL},
+        {"'wrong_under':['openblas/Core2'],", "", "[\"openblas/Core2\"]"},
+        {"", "'wrong_under':['openblas/Core2'],", "[\"openblas/Core2\"]"},
+        {"'wrong_under':['openblas/Atom'],", "'wrong_under':['openblas/Core2','openblas/Atom'],",
+         "[\"openblas/Atom\",\"openblas/Core2\"]"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *x = dp_printf("%s%s", rows[i].x, REPEATS), *other = dp_printf("%s%s", rows[i].other, REPEATS);
+        json_t *baseline = merged((struct item){x, NULL}, (struct item){other, NULL});
+        const json_t *under = json_object_get(member(baseline, "body/results/1"), "wrong_under");
+        char *names = under ? json_dumps(under, JSON_COMPACT) : NULL;
+        assert_string_equal(names ? names : "", rows[i].under ? rows[i].under : "");
+        assert_int_equal(json_array_size(member(baseline, "body/summary/wrong_under")), under ? 1 : 0);
+        json_decref(baseline);
+        free(names);
+        free(x);
+        free(other);
+    }
+}
+
 static void expect_refused(json_t *first, json_t *second, const char *words)
 {
     struct dp_err err = {0};
@@ -199,8 +225,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_stays_in), cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_members),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_gate_over_it),
+        cmocka_unit_test(test_members),       cmocka_unit_test(test_wrong_under),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_gate_over_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

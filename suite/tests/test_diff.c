@@ -90,6 +90,9 @@ static void expect(json_t *before, json_t *after, const char *kinds)
     json_decref(diff);
 }
 
+#define CAPPED(cap) "{'repeat':{'bound':0.133},'isa':{'settings':[{'setting':'" cap "'}]}}"
+#define UNDER(cap) REPEATS(SHA_A) ",'wrong_under':['" cap "']," KEPT
+
 static void test_kinds(void **state)
 {
     static const struct {
@@ -102,6 +105,12 @@ static void test_kinds(void **state)
         {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'wrong'," KEPT, NEVER, "newly_wrong"},
         {REPEATS(SHA_A) "," KEPT, NEVER, "'observed':'wrong'," BROKEN, NEVER, "newly_broken newly_wrong"},
         {"'observed':'wrong'," BROKEN, NEVER, "'observed':'wrong'," BROKEN, NEVER, ""},
+        {REPEATS(SHA_A) "," KEPT, CAPPED("core2"), UNDER("core2"), CAPPED("core2"), "newly_wrong"},
+        {REPEATS(SHA_A) "," KEPT, CAPPED("atom"), UNDER("core2"), CAPPED("core2"), ""}, /* not measured */
+        {REPEATS(SHA_A) "," KEPT, NEVER, UNDER("core2"), CAPPED("core2"), ""},
+        {UNDER("core2"), CAPPED("core2"), UNDER("core2"), CAPPED("core2"), ""},
+        {UNDER("core2"), CAPPED("core2"), REPEATS(SHA_A) "," KEPT, CAPPED("core2"), "mended"},
+        {"'observed':'wrong'," KEPT, CAPPED("core2"), UNDER("core2"), CAPPED("core2"), "mended"},
         {REPEATS(SHA_A) "," ALLOWS, NEVER, "'observed':'varies'," ALLOWS, ALWAYS, "newly_varying"},
         {"'observed':'varies'," ALLOWS, ALWAYS, REPEATS(SHA_A) "," ALLOWS, NEVER, "newly_repeating"},
         {"'observed':'varies'," ALLOWS, ALWAYS, "'observed':'varies'," ALLOWS, ONCE, ""},
