@@ -82,9 +82,9 @@ static json_t *families_of(const json_t *before, const json_t *after)
     return families;
 }
 
-/* The word after "core=" (OpenBLAS) or "effective isa "
- * (oneDNN) in its configuration. */
-char *dp_library_isa(const json_t *library)
+/* Reports before member `isa` have it in the configuration: the word after "core=" (OpenBLAS) or "effective
+ * isa " (oneDNN). NULL: neither is there. Owned. */
+static char *isa_in_config(const json_t *library)
 {
     static const char *const marks[] = {"core=", "effective isa "};
     const char *config = dp_json_string(library, "config", "");
@@ -98,23 +98,37 @@ char *dp_library_isa(const json_t *library)
     return NULL;
 }
 
+char *dp_library_isa(const json_t *library)
+{
+    const char *isa = dp_json_string(library, "isa", NULL);
+    return isa ? dp_strdup(isa) : isa_in_config(library);
+}
+
+/* Is the word of this length `value`, or "name=value"? */
+static bool says(const char *word, size_t length, const char *value)
+{
+    const char *equals = memchr(word, '=', length);
+    const char *said = equals ? equals + 1 : word;
+    const size_t rest = length - (size_t)(said - word);
+    return value && rest == strlen(value) && strncmp(said, value, rest) == 0;
+}
+
 /* The configuration without words that say the instruction set. Owned. */
-static char *config_beside(const json_t *library, const char *isa)
+static char *config_beside(const json_t *library)
 {
     struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
     const char *config = dp_json_string(library, "config", "");
-    char *core = dp_printf("core=%s", isa);
+    const char *isa = dp_json_string(library, "isa", NULL);
+    char *older = isa_in_config(library);
     for (const char *at = config; *at; at += strspn(at, " ")) {
         const size_t length = strcspn(at, " ");
-        const bool says = (length == strlen(isa) && strncmp(at, isa, length) == 0) ||
-                          (length == strlen(core) && strncmp(at, core, length) == 0);
-        if (!says) {
+        if (!says(at, length, isa) && !says(at, length, older)) {
             dp_text_put(&words, words.length ? " " : "");
             dp_text_add(&words, at, length);
         }
         at += length;
     }
-    free(core);
+    free(older);
     char *owned = dp_strdup(words.data ? words.data : "");
     dp_text_free(&words);
     return owned;
@@ -128,9 +142,9 @@ char *dp_library_title(const json_t *library)
 }
 
 /* Whether the configurations differ in more than the instruction set. */
-static bool built_otherwise(const json_t *before, const json_t *after, const char *was, const char *is)
+static bool built_otherwise(const json_t *before, const json_t *after)
 {
-    char *left = config_beside(before, was ? was : ""), *right = config_beside(after, is ? is : "");
+    char *left = config_beside(before), *right = config_beside(after);
     const bool differ = strcmp(left, right) != 0;
     free(left);
     free(right);
@@ -156,10 +170,13 @@ static void compare_library(json_t *rows, const json_t *before, const json_t *af
         json_decref(extra);
         return;
     }
-    char *was = dp_library_isa(before), *is = dp_library_isa(after);
+    /* one word is no other than what an older report has in other words */
+    const bool both = json_object_get(before, "isa") && json_object_get(after, "isa");
+    char *was = both ? dp_library_isa(before) : isa_in_config(before);
+    char *is = both ? dp_library_isa(after) : isa_in_config(after);
     const bool other_isa = was && is && strcmp(was, is) != 0;
     dp_difference_member(rows, "library", name, "version", before, after, extra);
-    if (json_array_size(rows) == had && (!other_isa || built_otherwise(before, after, was, is))) {
+    if (json_array_size(rows) == had && (!other_isa || built_otherwise(before, after))) {
         dp_difference_member(rows, "library", name, "config", before, after, extra);
     }
     if (json_array_size(rows) == had) {

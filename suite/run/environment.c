@@ -80,6 +80,25 @@ void dp_environment_add_libraries(json_t *libraries, const json_t *families, con
     }
 }
 
+/* What libraries run on where no case sets variables of its own: programs answer in any order, and the report
+ * has one word. */
+static void add_isas(json_t *libraries, const char *program, const json_t *hello)
+{
+    size_t i, k;
+    json_t *library, *said;
+    json_array_foreach(json_object_get(hello, "libraries"), i, said)
+    {
+        json_t *isa = json_object_get(said, "isa");
+        json_array_foreach(libraries, k, library)
+        {
+            /* "cuda/gemm A=1" is a program under the variables of a case */
+            if (isa && !strchr(program, ' ') && same_library(library, said)) {
+                json_object_set(library, "isa", isa);
+            }
+        }
+    }
+}
+
 static int compare_libraries(const void *left, const void *right)
 {
     const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
@@ -241,6 +260,7 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
     {
         json_t *families = families_of(plan, program);
         dp_environment_add_libraries(libraries, families, hello);
+        add_isas(libraries, program, hello);
         json_decref(families);
         json_t *all = json_object_get(hello, "devices"), *device = json_object_get(hello, "device");
         add_all(devices, all);

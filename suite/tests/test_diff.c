@@ -254,6 +254,10 @@ static char *cause_between(const char *result, const char *before, const char *a
 #define BLAS(version, core)                                                                                  \
     "{'role':'cblas','name':'OpenBLAS','version':'" version "','families':['cpu/gemm'],"                     \
     "'config':'OpenBLAS " version " NO_AFFINITY " core " MAX_THREADS=64 core=" core "'}"
+#define MKL(isa, more)                                                                                       \
+    "{'role':'cblas','name':'MKL','version':'2','config':'MKL cbwr=" isa more "','isa':'" isa "'}"
+#define ONEDNN(bits, isa)                                                                                    \
+    "{'role':'onednn','name':'oneDNN','version':'2','config':'effective isa " bits "'" isa "}"
 #define DNNL "{'role':'onednn','name':'oneDNN','version':'2','families':['cpu/conv']}"
 
 static void test_what_explains(void **state)
@@ -269,6 +273,18 @@ static void test_what_explains(void **state)
         {"", "{'libraries':[{'role':'onednn','name':'oneDNN','version':'2','config':'effective isa 0x7'}]}",
          "{'libraries':[{'role':'onednn','name':'oneDNN','version':'2','config':'effective isa 0x3'}]}",
          "oneDNN instruction set 0x7 \xe2\x86\x92 0x3"},
+        /* reports say it in a member; one that does not is compared by what both say */
+        {"", "{'libraries':[" MKL("off", "") "]}", "{'libraries':[" MKL("avx2", "") "]}",
+         "MKL instruction set off \xe2\x86\x92 avx2"},
+        {"", "{'libraries':[" MKL("off", "") "]}", "{'libraries':[" MKL("avx2", " threads=sequential") "]}",
+         "MKL cbwr=off \xe2\x86\x92 cbwr=avx2 threads=sequential; MKL instruction set off \xe2\x86\x92 avx2"},
+        {"", "{'libraries':[" ONEDNN("0x7", ",'isa':'AVX2'") "]}",
+         "{'libraries':[" ONEDNN("0x3", ",'isa':'AVX'") "]}", "oneDNN instruction set AVX2 \xe2\x86\x92 AVX"},
+        {"", "{'libraries':[" ONEDNN("0x7", "") "]}", "{'libraries':[" ONEDNN("0x3", ",'isa':'AVX'") "]}",
+         "oneDNN instruction set 0x7 \xe2\x86\x92 0x3"},
+        {"", "{'libraries':[" ONEDNN("0x7", "") "],'host':{'cpu_model':'A'}}",
+         "{'libraries':[" ONEDNN("0x7", ",'isa':'AVX2'") "],'host':{'cpu_model':'B'}}",
+         "cpu_model A \xe2\x86\x92 B"},
         {"", "{'libraries':[{'role':'cblas','name':'X','version':'1','path':'/a'}]}",
          "{'libraries':[{'role':'cblas','name':'X','version':'1','path':'/b'}]}",
          "X path /a \xe2\x86\x92 /b"},

@@ -158,6 +158,8 @@ class Fakes(Isa):
         """The base is what the user set; the caps are set over it, and the report has both."""
         report = self.measure(0, "fake/caps/same", FAKE_ISA="takes", OPENBLAS_CORETYPE="Core2")
         self.assertEqual(report["body"]["environment"]["variables"]["OPENBLAS_CORETYPE"], "Core2")
+        library = next(row for row in report["body"]["environment"]["libraries"] if row["name"] == "OpenBLAS")
+        self.assertEqual(library["isa"], "Core2")
         told = {row["setting"]: row for row in report["measurements"]["isa"]}
         self.assertEqual((told[CAP]["base"], told[CAP]["isa"]), ("Core2", "Prescott"))
         self.assertEqual(told["openblas/Core2"]["dropped"], "it is what OpenBLAS runs on by itself")
