@@ -308,39 +308,55 @@ static void put_not_measured(const struct dp_sheet *sheet)
     json_decref(counts);
 }
 
-/* What a capped library did with its cap; without --verbose only that it did nothing. */
-static void put_caps(const struct dp_sheet *sheet)
+/* "openblas/Haswell: ran on Haswell (cpu/blas, cpu/gemm)". Owned. */
+static char *cap_line(const json_t *cap)
 {
-    const json_t *caps = json_object_get(sheet->measurements, "isa");
-    const char *label = "isa";
-    size_t ignored = 0;
+    const json_t *families = json_object_get(cap, "families");
+    const char *setting = dp_json_string(cap, "setting", ""), *isa = dp_json_string(cap, "isa", NULL);
+    const char *failed = dp_json_string(cap, "failed", NULL);
+    struct dp_text line = DP_TEXT(65536);
+    for (size_t k = 0; k < json_array_size(families); k++) {
+        dp_words_join(&line, ", ", json_string_value(json_array_get(families, k)));
+    }
+    char *text = dp_printf("%s: %s%s%s%s (%s)", setting, isa ? "ran on " : "",
+                           isa ? isa : dp_json_string(cap, "dropped", ""), failed && isa ? "; failed: " : "",
+                           failed && isa ? failed : "", line.data);
+    dp_text_free(&line);
+    return text;
+}
+
+/* "ignored by the library: onednn/AVX, onednn/AVX2", of the rows that have this member. */
+static void put_cap_names(const struct dp_sheet *sheet, const json_t *caps, const char *member,
+                          const char *said)
+{
     struct dp_text names = DP_TEXT(65536);
     for (size_t i = 0; i < json_array_size(caps); i++) {
-        const json_t *cap = json_array_get(caps, i), *families = json_object_get(cap, "families");
-        const char *setting = dp_json_string(cap, "setting", ""), *isa = dp_json_string(cap, "isa", NULL);
-        const char *dropped = dp_json_string(cap, "dropped", "");
-        struct dp_text line = DP_TEXT(65536);
-        for (size_t k = 0; k < json_array_size(families); k++) {
-            dp_words_join(&line, ", ", json_string_value(json_array_get(families, k)));
+        const json_t *cap = json_array_get(caps, i);
+        if (json_object_get(cap, member)) {
+            dp_words_join(&names, ", ", dp_json_string(cap, "setting", ""));
         }
-        char *text = isa ? dp_printf("%s: ran on %s (%s)", setting, isa, line.data)
-                         : dp_printf("%s: %s (%s)", setting, dropped, line.data);
-        if (sheet->verbose) {
-            put_labelled(sheet, label, text);
-            label = "";
-        } else if (json_is_true(json_object_get(cap, "ignored"))) {
-            dp_words_join(&names, ", ", setting);
-            ignored++;
-        }
-        free(text);
-        dp_text_free(&line);
     }
-    if (ignored > 0) {
-        char *text = dp_printf("ignored by the library: %s", names.data);
-        put_labelled(sheet, label, text);
+    if (names.length > 0) {
+        char *text = dp_printf("%s: %s", said, names.data);
+        put_labelled(sheet, "isa", text);
         free(text);
     }
     dp_text_free(&names);
+}
+
+/* What a capped library did with its cap; without --verbose only that it did nothing, or failed. */
+static void put_caps(const struct dp_sheet *sheet)
+{
+    const json_t *caps = json_object_get(sheet->measurements, "isa");
+    for (size_t i = 0; i < json_array_size(caps) && sheet->verbose; i++) {
+        char *text = cap_line(json_array_get(caps, i));
+        put_labelled(sheet, i == 0 ? "isa" : "", text);
+        free(text);
+    }
+    if (!sheet->verbose) {
+        put_cap_names(sheet, caps, "ignored", "ignored by the library");
+        put_cap_names(sheet, caps, "failed", "failed, --verbose says how");
+    }
 }
 
 static char *skip_key(const json_t *result)

@@ -102,8 +102,8 @@ static bool wrong_at(const struct dp_view *view, const char *setting, int first,
     return wrong;
 }
 
-/* The caps at which results are wrong, each when a new process shows it again; others are suspect while
- * rounds are left, and stand in the measurements alone. */
+/* The caps at which results are wrong, each when a new process shows it again. Where none does, also because
+ * it ended or was cut off, the case has no verdict, as without a cap. */
 static void find_capped(const struct dp_view *view, int rounds, struct dp_found *found)
 {
     found->wrong_under = json_array();
@@ -116,6 +116,9 @@ static void find_capped(const struct dp_view *view, int rounds, struct dp_found 
         if (wrong_at(view, setting, 1, rounds)) {
             json_array_append_new(found->wrong_under, json_string(setting));
         } else {
+            dp_found_untested(found, "wrong results were seen under '%s' and not again in a new process",
+                              setting);
+            found->unconfirmed = true;
             found->suspect = found->suspect || rounds < DP_RETEST_ROUNDS;
         }
     }

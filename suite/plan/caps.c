@@ -100,9 +100,23 @@ bool dp_cap_is(const struct dp_cap *cap, const char *isa)
     return strcasecmp(isa, dp_cap_level(cap)) == 0 || (cap->alias && strcasecmp(isa, cap->alias) == 0);
 }
 
-bool dp_cap_held(const char *isa)
+/* MKL says "off" where nothing holds it, and "auto" where it was asked for a level that it refuses. */
+static bool is_held(const char *isa)
 {
-    return isa && strcasecmp(isa, "off") != 0 && strcasecmp(isa, "auto") != 0;
+    return strcasecmp(isa, "off") != 0 && strcasecmp(isa, "auto") != 0;
+}
+
+bool dp_cap_took(const struct dp_cap *cap, const char *isa, const char *base)
+{
+    if (!isa || !is_held(isa)) {
+        return false;
+    }
+    for (const struct dp_cap *other = caps; other->setting; other++) {
+        if (strcmp(other->library, cap->library) == 0 && other != cap && dp_cap_is(other, isa)) {
+            return false; /* it fell back to another level, which has a cap of its own */
+        }
+    }
+    return dp_cap_is(cap, isa) || !base || strcmp(isa, base) != 0;
 }
 
 char *dp_cap_lacks(const struct dp_cap *cap, const json_t *host)

@@ -24,9 +24,9 @@ const struct dp_cap *dp_caps(void);
 const char *dp_cap_level(const struct dp_cap *cap);
 /* Is this what the library calls the level? */
 bool dp_cap_is(const struct dp_cap *cap, const char *isa);
-/* Does what a library says it runs on name a level? MKL says "off" where nothing holds it, and "auto" where
- * it was asked for a level that it refuses. NULL: it says nothing. */
-bool dp_cap_held(const char *isa);
+/* Does a library that says it runs on `isa` run on what the cap names, and not on another level or on what it
+ * runs on without (`base`, NULL: it says nothing)? */
+bool dp_cap_took(const struct dp_cap *cap, const char *isa, const char *base);
 
 /* The first flag that the level needs and the processor has not, NULL: it has all. `host` is as dp_host_facts
  * has it. Owned. */

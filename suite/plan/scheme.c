@@ -52,12 +52,18 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
         }
         wanted[axis - all] = true;
     }
+    bool own_process =
+        false; /* an axis is asked for that says nothing where new processes differ by themselves */
+    for (size_t i = 0; all[i].name; i++) {
+        own_process = own_process || (wanted[i] && is_later(&all[i]));
+    }
     for (size_t i = 0; all[i].name; i++) {
         const bool fresh = all[i].extent == DP_EXTENT_FRESH;
         const bool usual = is_later(&all[i]) ? scheme->level->machine
                            : all[i].product  ? all[i].deep && scheme->level->products
                                              : true;
-        const bool take = wanted[i] || (options->axes.count == 0 && usual) || (fresh && options->fresh > 0);
+        const bool take = wanted[i] || (options->axes.count == 0 && usual) ||
+                          (fresh && (options->fresh > 0 || own_process));
         if (take && !(fresh && scheme->fresh == 0)) {
             scheme->asked[scheme->axis_count] = wanted[i];
             scheme->axes[scheme->axis_count++] = &all[i];

@@ -28,16 +28,21 @@ static json_t *new_row(const struct dp_plan *plan, const struct dp_answers *answ
                      dp_hello_isa(hello, request->cap->library));
 }
 
-/* The first answer that says what the library ran on; until then why there is none. */
+/* The first answer that says what the library ran on; until then why there is none. A failure at the cap
+ * stays in the row whatever else succeeds there. */
 static void take_answer(json_t *row, const json_t *answer)
 {
     const char *isa = dp_json_string(answer, "isa", NULL);
+    const char *type = dp_json_string(answer, "type", "skip");
+    if (strcmp(type, "observation") != 0 && strcmp(type, "skip") != 0 && !json_object_get(row, "failed")) {
+        json_object_set_new(row, "failed", json_string(dp_json_string(answer, "text", "")));
+    }
     if (isa) {
         json_object_set_new(row, "isa", json_string(isa));
         json_object_del(row, "dropped");
         json_object_del(row, "ignored");
     } else if (answer && !json_object_get(row, "isa") && !json_object_get(row, "dropped") &&
-               strcmp(dp_json_string(answer, "type", ""), "observation") != 0) {
+               strcmp(type, "observation") != 0) {
         json_object_set_new(row, "dropped", json_string(dp_json_string(answer, "text", "")));
         if (json_object_get(answer, "ignored")) {
             json_object_set_new(row, "ignored", json_true());
@@ -68,7 +73,7 @@ static json_t *rows_by_family(const struct dp_plan *plan, const struct dp_answer
 /* Do two rows say the same, whatever their families? */
 static bool say_the_same(const json_t *a, const json_t *b)
 {
-    static const char *const members[] = {"setting", "base", "isa", "dropped", "ignored"};
+    static const char *const members[] = {"setting", "base", "isa", "dropped", "ignored", "failed"};
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         const json_t *left = json_object_get(a, members[i]), *right = json_object_get(b, members[i]);
         if (left != right && !json_equal(left, right)) {

@@ -278,7 +278,7 @@ static bool took_cap(struct dp_worker *worker, const json_t *hello)
     const char *base =
         dp_hello_isa(json_object_get(worker->session->answers->hellos, worker->program->name), library);
     const bool other = !base || !isa || strcmp(isa, base) != 0;
-    if (dp_cap_held(isa) && (dp_cap_is(request->cap, isa) || other)) {
+    if (dp_cap_took(request->cap, isa, base)) {
         snprintf(worker->isa, sizeof(worker->isa), "%s", isa);
         return true;
     }

@@ -86,7 +86,7 @@ class Fakes(Isa):
         gate = self.detprobe("gate", self.file)
         self.assertEqual(gate.returncode, 1, gate.stdout + gate.stderr)
         self.assertIn(f"wrong under {CAP}", gate.stdout)
-        self.assertIn("fake/caps/wrong --level quick --axis repeat,isa --seed 1", gate.stdout)
+        self.assertIn("fake/caps/wrong --level quick --axis repeat,fresh,isa --seed 1", gate.stdout)
         tap = self.detprobe("show", self.file, "--format", "tap").stdout.splitlines()
         self.assertEqual({line.split(" - ")[1].split(":")[0].split(" ")[0]
                           for line in tap if line.startswith("not ok") and "fake/" in line}, {"fake/caps/wrong"})
@@ -153,6 +153,24 @@ class Fakes(Isa):
         report = self.measure(0, "fake/caps/same", FAKE_ISA="dies")
         self.assertEqual(self.results(report)["same"]["observed"], "repeats")
         self.assertIn("isa", self.results(report)["same"]["not_measured"])
+        told = {row["setting"]: row for row in report["measurements"]["isa"]}
+        self.assertIn("SIGILL", told[CAP]["failed"])
+        self.assertIn(f"isa failed, --verbose says how: {CAP}", self.text)
+        self.measure(0, "fake/caps/same", FAKE_ISA="takes")
+        self.assertNotIn("isa failed", self.text)
+
+    def test_cap_that_falls_back(self):
+        """What runs on another level is that level's, once."""
+        report = self.measure(0, "fake/caps/wrong", FAKE_ISA="falls back")
+        told = {row["setting"]: row for row in report["measurements"]["isa"]}
+        self.assertIs(told[CAP]["ignored"], True)
+        self.assertIn("runs on 'Haswell'", told[CAP]["dropped"])
+        self.assertNotIn(CAP, self.results(report)["wrong"].get("wrong_under", []))
+
+    def test_needs_a_new_process(self):
+        """Where new processes differ by themselves, a cap has said nothing."""
+        report = self.measure(0, "fake/caps/same", FAKE_ISA="takes")
+        self.assertIn("fresh", report["body"]["plan"]["axes"])
 
     def test_user_setting(self):
         """The base is what the user set; the caps are set over it, and the report has both."""

@@ -458,12 +458,17 @@ static void test_variables_of_caps(void **state)
         assert_string_equal(dp_json_string(variables, rows[i].name, ""), rows[i].value);
         json_decref(variables);
     }
-    assert_false(dp_cap_held(NULL) || dp_cap_held("off") || dp_cap_held("AUTO"));
+    const struct dp_cap *prescott = dp_caps();
+    assert_true(dp_cap_took(prescott, "Prescott", "Prescott") && dp_cap_took(prescott, "Pentium4", "Zen"));
+    assert_false(dp_cap_took(prescott, NULL, "Zen") || dp_cap_took(prescott, "off", "Zen") ||
+                 dp_cap_took(prescott, "AUTO", "Zen"));
+    assert_false(dp_cap_took(prescott, "Pentium4", "Pentium4"));      /* as without the cap */
+    assert_false(dp_cap_took(prescott, "Haswell", "Zen"));            /* another cap's level */
     for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) { /* each row caps something, once */
         json_t *variables = dp_cap_variables(cap);
         assert_true(json_object_size(variables) > 0);
         assert_true(dp_cap_is(cap, dp_cap_level(cap)));
-        assert_true(dp_cap_held(dp_cap_level(cap)));
+        assert_true(dp_cap_took(cap, dp_cap_level(cap), NULL));
         for (const struct dp_cap *other = dp_caps(); other < cap; other++) {
             assert_string_not_equal(other->setting, cap->setting);
         }

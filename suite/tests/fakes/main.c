@@ -212,8 +212,8 @@ static void add_branched(json_t *libraries)
     }
 }
 
-/* With FAKE_ISA a second library, which can be capped and which takes its cap, ignores it, does not say what
- * it runs on under it, or ends in SIGILL. Without a cap it runs on Zen. */
+/* With FAKE_ISA a second library, which can be capped and which takes its cap, ignores it, falls back to
+ * Haswell, does not say what it runs on under it, or ends in SIGILL. Without a cap it runs on Zen. */
 static void add_capped(json_t *libraries)
 {
     const char *mode = getenv("FAKE_ISA"), *cap = getenv("OPENBLAS_CORETYPE");
@@ -227,7 +227,8 @@ static void add_capped(json_t *libraries)
     json_t *library = json_pack("{s:s, s:s, s:s, s:s}", "role", "cblas", "name", "OpenBLAS", "version", "1.0",
                                 "path", "/nowhere/libblas.so");
     if (!cap || strcmp(mode, "mute") != 0) {
-        json_object_set_new(library, "isa", json_string(cap && strcmp(mode, "takes") == 0 ? cap : "Zen"));
+        const bool takes = cap && strcmp(mode, "takes") == 0, falls = cap && strcmp(mode, "falls back") == 0;
+        json_object_set_new(library, "isa", json_string(takes ? cap : falls ? "Haswell" : "Zen"));
     }
     json_array_append_new(libraries, library);
 }
