@@ -278,6 +278,16 @@ static void print_absent(const struct run *run)
     }
 }
 
+/* The last line of what people read is not to sound as if all were well. */
+static void print_lost(const struct run *run)
+{
+    const struct run_options *o = &run->options;
+    if (run->verdict.report_lost && !o->json && !(o->output && dp_file_is_stdout(o->output))) {
+        puts("no verdict: the report could not be written");
+        fflush(stdout);
+    }
+}
+
 /* Both the table and the file, even if one of them fails: nothing is lost. A file comes first, since a reader
  * of the table may go away and take us with it; a pipe comes last, since it may have no reader yet. */
 static int deliver(struct run *run)
@@ -306,6 +316,7 @@ static int deliver(struct run *run)
     }
     print_absent(run);
     print_gate(run);
+    print_lost(run);
     return dp_exit_code(&run->verdict);
 }
 

@@ -329,6 +329,9 @@ class BadInput(Case):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("/dev/full", done.stderr)
         self.assertIn("no guarantee broken", done.stdout)
+        for more in ((), ("--quiet",)):
+            done = detprobe("run", "fake/good/repeats", *QUICK, "-o", "/dev/full", *more)
+            self.assertEqual(done.stdout.splitlines()[-1], "no verdict: the report could not be written")
         self.assertFalse(pathlib.Path("/dev/full.log.jsonl").exists())
 
 
