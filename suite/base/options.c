@@ -320,12 +320,20 @@ int dp_options_parse(const struct dp_command_line *line, int argc, char **argv, 
     return 0;
 }
 
+/* A word to print in one piece: up to the next space, of a list that is wider than the room up to a bar. */
+static int piece_length(const char *text, int room)
+{
+    const int word = (int)strcspn(text, " ");
+    const char *bar = word > room ? memrchr(text, '|', (size_t)room) : NULL;
+    return bar ? (int)(bar - text) + 1 : word;
+}
+
 /* Prints words from `column` on, in lines of HELP_WIDTH. */
 static void print_wrapped(FILE *out, const char *text, int column)
 {
     int at = column;
     while (*text) {
-        const int word = (int)strcspn(text, " ");
+        const int word = piece_length(text, HELP_WIDTH - column);
         if (at > column && at + 1 + word > HELP_WIDTH) {
             fprintf(out, "\n%*s", column, "");
             at = column;

@@ -11,6 +11,7 @@
 #include "suite/base/text.h"
 #include "suite/command/delivery.h"
 #include "suite/command/running.h"
+#include "suite/plan/levels.h"
 #include "suite/plan/selector.h"
 
 #define OPTION(kind_, letter_, name_, argument_, member_, help_, ...)                                        \
@@ -23,12 +24,11 @@ static const struct dp_option option_table[] = {
     OPTION(FLAG, 0, "all", NULL, all, "run every case (the default when no selector is given)"),
     OPTION(LIST, 'x', "exclude", "SELECTOR", plan.exclude, "leave out the cases this names"),
     OPTION(CHOICE, 'l', "level", "LEVEL", plan.level,
-           "how hard to look: quick (seconds), default (minutes), deep (hours)",
+           "how hard to look: quick (a minute or two), default (minutes), deep (hours)",
            .choices = "quick|default|deep"),
     OPTION(LIST, 'a', "axis", "AXIS", axes,
-           "vary only this (repeat always runs): fresh, poison, busy, concurrency, threads, batch, "
-           "align, "
-           "algorithm, device, or a product such as threads*repeat; repeatable, or several with commas"),
+           "vary only this (repeat always runs); repeatable, or several with commas",
+           .choices_of = dp_axis_names),
     OPTION(INT, 'r', "runs", "N", runs, "runs per seed instead of the level's", .low = 2, .high = 1000000),
     OPTION(INT, 'f', "fresh", "N", fresh, "fresh processes instead of the level's", .low = 0, .high = 1000),
     OPTION(INT, 's', "seed", "N", seed, "the run's seed; the same seed gives the same inputs", .low = 0,
@@ -101,7 +101,7 @@ const struct dp_command_line run_command_line = {
          {DP_EXIT_NOTHING_RAN, "nothing could run"},
          {DP_EXIT_SIGNAL, "stopped by signal N; the report is written and marked interrupted"}},
     .examples =
-        {{"detprobe run --all --level quick", "every case, in seconds"},
+        {{"detprobe run --all --level quick", "every case, in a minute or two"},
          {"detprobe run --all --level quick --require cpu -o report.json",
           "in CI: the exit code is the verdict, the report is kept"},
          {"detprobe run python/stdlib/list-sum --level quick --baseline before.json --fail-on changes",

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "suite/base/text.h"
-#include "suite/plan/levels.h"
 #include "suite/plan/selector.h"
 
 enum { WORDS_MOST = 4000 };
@@ -20,8 +19,7 @@ const struct dp_surrounding dp_docs_variables[] = {
      "folders with catalogue files and probe programs of your own, with colons between them"},
     {"DETPROBE_LIB_<ROLE>", "run doctor audit probe",
      "the file of one library to measure, by its role: DETPROBE_LIB_CBLAS, DETPROBE_LIB_CUDNN; 'none': no "
-     "such "
-     "library"},
+     "such library; the report of a run records it"},
     {"DETPROBE_DEVICE", "run doctor probe",
      "number of the GPU to measure, 0 unless it is set; set by the suite for each further GPU of axis "
      "device"},
@@ -121,9 +119,6 @@ char *dp_docs_words(const struct dp_option *option)
     const char *argument = option->argument ? option->argument : "";
     for (size_t i = 0; strcmp(argument, "BACKEND") == 0 && dp_backends[i]; i++) {
         add_word(&words, dp_backends[i], strlen(dp_backends[i]));
-    }
-    for (const struct dp_axis *axis = dp_plan_axes(); strcmp(argument, "AXIS") == 0 && axis->name; axis++) {
-        add_word(&words, axis->name, strlen(axis->name));
     }
     return words.data ? words.data : dp_strdup("");
 }

@@ -102,6 +102,17 @@ const struct dp_axis *dp_plan_axes(void)
     return axes;
 }
 
+const char *dp_axis_names(void)
+{
+    static char names[300];
+    size_t length = 0;
+    for (const struct dp_axis *axis = axes; axis->name && length < sizeof(names); axis++) {
+        length +=
+            (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", length ? "|" : "", axis->name);
+    }
+    return names;
+}
+
 static const struct dp_axis *find(const char *name)
 {
     for (const struct dp_axis *axis = axes; axis->name; axis++) {

@@ -59,6 +59,8 @@ const struct dp_level *dp_level_find(const char *name);
 /* The axes that this version can vary, in the order of the design; ended by a row without name. The first is
  * `repeat`. */
 const struct dp_axis *dp_plan_axes(void);
+/* Their names for --axis, "repeat|fresh|..."; static. */
+const char *dp_axis_names(void);
 /* The axis that the user means: products in either order and with '*', 'x' or the multiplication sign. NULL
  * with code 64. */
 const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);

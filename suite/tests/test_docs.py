@@ -309,6 +309,15 @@ class Options(unittest.TestCase):
         self.assertIn("Unless it is given: broken.", entries("detprobe-run.1", "OPTIONS")["--fail-on WHAT"])
         self.assertNotIn("Unless", entries("detprobe-run.1", "OPTIONS")["-r, --runs N"])
 
+    def test_axes_stand_once(self):
+        text = " ".join(help_of("run").split("--axis AXIS")[1].split("-r, --runs")[0].split())
+        page = entries("detprobe-run.1", "OPTIONS")["-a, --axis AXIS"]
+        for axis in ("fresh|", "concurrency|", "isa|", "device|"):
+            self.assertEqual(text.count(axis), 1, text)
+        self.assertEqual((page.count("concurrency"), page.count("isa")), (1, 1), page)
+
+        self.assertLessEqual(max(map(len, help_of("run").split("\nexamples:")[0].splitlines())), 96)
+
     def test_help_of_a_command(self):
         for command in commands():
             self.assertEqual(run([DETPROBE, "help", command]).stdout, help_of(command))
