@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "suite/base/cgroup.h"
+#include "suite/base/digest.h"
 #include "suite/base/host.h"
 #include "suite/base/text.h"
+
+enum { VARIABLE_MOST = 32768 }; /* bytes of a variable's value that are recorded */
 
 extern char **environ;
 
@@ -20,6 +23,24 @@ static void set_text(json_t *object, const char *key, const char *text)
 {
     char *clean = dp_printable(text, strlen(text));
     json_object_set_new(object, key, json_string(clean));
+    free(clean);
+}
+
+/* A value that is too long for a report is cut, with a mark by which two such values can be told apart. */
+static void set_variable(json_t *object, const char *name, const char *value)
+{
+    char *clean = dp_printable(value, strlen(value)), digest[DP_SHA256_HEX];
+    if (strlen(clean) > VARIABLE_MOST) {
+        size_t length = VARIABLE_MOST;
+        while (((unsigned char)clean[length] & 0xc0) == 0x80) { /* within a letter of UTF-8 */
+            length--;
+        }
+        dp_sha256_hex(value, strlen(value), digest);
+        char *cut = dp_printf("%.*s (cut, %zu bytes, sha256 %s)", (int)length, clean, strlen(value), digest);
+        free(clean);
+        clean = cut;
+    }
+    json_object_set_new(object, name, json_string(clean));
     free(clean);
 }
 
@@ -219,6 +240,7 @@ static const char *const variables[] = {
     "PYTHONHASHSEED",
     /* what was asked of the programs themselves */
     "DETPROBE_FORCE",
+    "DETPROBE_LIB_*",
     /* CUDA: only switches, never a cache folder or a log file */
     "CUBLAS_WORKSPACE_CONFIG",
     "CUBLASLT_WORKSPACE_SIZE",
@@ -296,7 +318,7 @@ json_t *dp_host_variables(void)
             continue;
         }
         char *name = dp_printf("%.*s", (int)length, *variable);
-        set_text(object, name, *variable + length + 1);
+        set_variable(object, name, *variable + length + 1);
         free(name);
     }
     return object;

@@ -151,7 +151,8 @@ static int examine(const char *name, struct dp_err *err)
 {
     struct dp_catalogue catalogue = {0};
     struct dp_stack stack = {0};
-    int rc = dp_catalogue_load(&catalogue, err);
+    int rc = dp_stack_check_roles(err);
+    rc = rc == 0 ? dp_catalogue_load(&catalogue, err) : rc;
     if (rc == 0 && name) {
         rc = dp_stack_open(name, &stack, err);
     }

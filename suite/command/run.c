@@ -49,6 +49,9 @@ static int use_stack(struct run *run, struct dp_err *err)
     if (options->force) {
         setenv("DETPROBE_FORCE", "1", /* overwrite= */ 1);
     }
+    if (dp_stack_check_roles(err) != 0) {
+        return -1;
+    }
     if (!options->stack) {
         unsetenv("DETPROBE_STACK");
         return 0;

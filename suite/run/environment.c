@@ -268,6 +268,10 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
             add_once(devices, json_incref(device));
         }
     }
+    json_t *variables = dp_host_variables();
+    if (stack) {
+        dp_stack_forget_own(stack, variables);
+    }
     size_t i;
     json_t *library;
     json_array_foreach(libraries, i, library)
@@ -277,6 +281,6 @@ json_t *dp_environment(const struct dp_plan *plan, const struct dp_answers *answ
     }
     return json_pack("{sososososo*so*so*}", "host", dp_host_facts(), "devices",
                      sorted(devices, compare_texts), "libraries", sorted(libraries, compare_libraries),
-                     "variables", dp_host_variables(), "float_environment", float_environment(plan, answers),
+                     "variables", variables, "float_environment", float_environment(plan, answers),
                      "own_kernels", own_kernels(answers), "stack", stack ? dp_stack_describe(stack) : NULL);
 }

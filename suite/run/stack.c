@@ -210,14 +210,68 @@ static int open_folder(const char *text, struct dp_stack *ret, struct dp_err *er
     return 0;
 }
 
+#define PREFIX "DETPROBE_LIB_"
+
 /* "DETPROBE_LIB_CUBLAS". Owned. */
 static char *variable_of(const char *role)
 {
-    char *name = dp_printf("DETPROBE_LIB_%s", role);
+    char *name = dp_printf(PREFIX "%s", role);
     for (char *c = name; *c; c++) {
         *c = (char)toupper((unsigned char)*c);
     }
     return name;
+}
+
+static int unknown_role(const char *name, const char *const *known, size_t count, struct dp_err *err)
+{
+    const char *near = dp_suggest(name, known, count);
+    struct dp_text all = DP_TEXT(1000);
+    for (size_t i = 0; i < count; i++) {
+        dp_text_printf(&all, "%s%s", i ? ", " : "", known[i] + strlen(PREFIX));
+    }
+    near ? dp_err_set(err, DP_EXIT_USAGE, "variable '%.80s' names no role, did you mean '%s'?", name, near)
+         : dp_err_set(err, DP_EXIT_USAGE, "variable '%.80s' names no role, there are %s", name, all.data);
+    dp_text_free(&all);
+    return -1;
+}
+
+int dp_stack_check_roles(struct dp_err *err)
+{
+    enum { MOST = sizeof(dp_stack_roles) / sizeof(dp_stack_roles[0]) };
+    char *known[MOST];
+    size_t count = 0;
+    int rc = 0;
+    const char *own = getenv("DETPROBE_PROBE_PATH");
+    for (const struct dp_stack_role *role = dp_stack_roles; role->role; role++) {
+        known[count++] = variable_of(role->role);
+    }
+    for (char **variable = environ; *variable && rc == 0 && !(own && *own); variable++) {
+        char *name = dp_printf("%.*s", (int)strcspn(*variable, "="), *variable);
+        bool found = strncmp(name, PREFIX, strlen(PREFIX)) != 0;
+        for (size_t i = 0; i < count && !found; i++) {
+            found = strcmp(name, known[i]) == 0;
+        }
+        rc = found ? 0 : unknown_role(name, (const char *const *)known, count, err);
+        free(name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(known[i]);
+    }
+    return rc;
+}
+
+void dp_stack_forget_own(const struct dp_stack *stack, json_t *variables)
+{
+    const char *role;
+    json_t *file;
+    json_object_foreach(stack->roles, role, file)
+    {
+        char *name = variable_of(role);
+        if (json_is_string(file) && json_equal(file, json_object_get(variables, name))) {
+            json_object_del(variables, name);
+        }
+        free(name);
+    }
 }
 
 /* A file that the user names beside a stack is one question too many. */

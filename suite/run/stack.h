@@ -40,6 +40,12 @@ enum dp_stack_fit dp_stack_check(const struct dp_stack *stack, const json_t *hel
  * text of its own? Short ones: below 60 letters. */
 bool dp_stack_holds(const char *path, const char *const *names);
 
+/* Code 64 when a variable DETPROBE_LIB_<ROLE> is set for a role that nobody has. Programs of the user's own
+ * (DETPROBE_PROBE_PATH) may have others. */
+int dp_stack_check_roles(struct dp_err *err);
+/* Takes out of an object of variables those that name the stack's own files: the stack stands for them. */
+void dp_stack_forget_own(const struct dp_stack *stack, json_t *variables);
+
 /* The report's environment.stack. Owned. */
 json_t *dp_stack_describe(const struct dp_stack *stack);
 

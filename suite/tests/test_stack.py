@@ -390,6 +390,39 @@ class BadInput(Case):
         self.refused(stack, 64, "'--stack' and the variable 'DETPROBE_LIB_CUBLAS' exclude each other",
                      environment={"DETPROBE_LIB_CUBLAS": "/usr/lib/libcublas.so.13"})
 
+    def test_variable_of_no_role(self):
+        """But of programs of the user's own nobody knows the roles."""
+        own = self.folder / "own"
+        own.mkdir()
+        for name, words in (("CBLA", "did you mean 'DETPROBE_LIB_CBLAS'?"), ("WORD_OF_MINE", "there are CUDA, ")):
+            for command in (["doctor"], ["run", "python/stdlib/*", "--dry-run"]):
+                environment = {f"DETPROBE_LIB_{name}": "/x"}
+                done = detprobe(*command, environment=environment)
+                self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
+                self.assertIn(f"variable 'DETPROBE_LIB_{name}' names no role, {words}", done.stderr)
+            environment["DETPROBE_PROBE_PATH"] = str(own)
+            done = detprobe("run", "python/stdlib/*", "--dry-run", environment=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_variables_in_the_report(self):
+        """The user's and no stack's, and cut where a report would be invalid."""
+        case, name = "python/stdlib/list-sum", "DETPROBE_LIB_CUDNN"
+        options = ("--level", "quick", "--axis", "repeat", "--allow-insensitive", "--json")
+        long = "glibc.malloc.check=0:" + "x" * 110000
+        done = detprobe("run", case, *options, environment={name: "/x y", "GLIBC_TUNABLES": long})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        variables = json.loads(done.stdout)["body"]["environment"]["variables"]
+        self.assertEqual(variables[name], "/x y")
+        self.assertRegex(variables["GLIBC_TUNABLES"], f"^.{{32768}} \\(cut, {len(long)} bytes, sha256 [0-9a-f]{{64}}\\)$")
+        self.file.write_text(done.stdout)
+        self.assertIn(f"{name}='/x y' ", detprobe("show", self.file, "--format", "html").stdout)
+        stack = self.make("lib/libcudnn.so.9", "bin/python")
+        (stack / "bin/python").unlink()
+        (stack / "bin/python").symlink_to(sys.executable)
+        done = detprobe("run", case, *options, "--stack", stack)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(name, json.loads(done.stdout)["body"]["environment"]["variables"])
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
