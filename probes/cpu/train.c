@@ -312,6 +312,14 @@ static void train(const struct training *t, struct memory *memory, int64_t first
     }
 }
 
+/* Of the ops that have one right result, or compare one training with another. */
+static int check_repeats(const struct training *t)
+{
+    return t->order == ARRIVAL || t->noise == SHARED
+               ? kit_fail("bad params: 'order' arrival and 'noise' shared race, use op 'train-racing'")
+               : KIT_OK;
+}
+
 /* ---- op train ---- */
 
 enum { KEY, FIRST_HISTORY };
@@ -328,7 +336,7 @@ static struct kit_operand key_operand(void)
                                 .below = INT64_C(1) << 40};
 }
 
-static int describe_train(const struct kit_params *params, struct kit_shape *ret)
+static int describe_racing(const struct kit_params *params, struct kit_shape *ret)
 {
     static const char *const names[HISTORIES] = {"loss", "gradient1", "gradient2", "weights1", "weights2"};
     struct training t;
@@ -352,6 +360,12 @@ static int describe_train(const struct kit_params *params, struct kit_shape *ret
     ret->flops = (double)t.steps * (2.0 * (double)(net->rows * net->inputs * net->width) +
                                     3.0 * (double)(net->n * (net->features + 1) * CLASSES));
     return KIT_OK;
+}
+
+static int describe_train(const struct kit_params *params, struct kit_shape *ret)
+{
+    struct training t;
+    return read_training(params, &t) || check_repeats(&t) ? KIT_FAILED : describe_racing(params, ret);
 }
 
 static int prepare_train(struct kit_call *call, struct kit_prepared *ret)
@@ -456,7 +470,7 @@ static const struct op train_op = {.name = "train",
                                    .reference = reference_train,
                                    .release = release_train},
                        racing_op = {.name = "train-racing", /* has no one right result */
-                                    .describe = describe_train,
+                                    .describe = describe_racing,
                                     .prepare = prepare_train,
                                     .run = run_train,
                                     .release = release_train};
@@ -513,7 +527,8 @@ static int describe_resume(const struct kit_params *params, struct kit_shape *re
 {
     struct training t;
     int left_out;
-    if (read_training(params, &t) || kit_param_word(params, "left_out", LEFT_OUT, &left_out)) {
+    if (read_training(params, &t) || kit_param_word(params, "left_out", LEFT_OUT, &left_out) ||
+        check_repeats(&t)) {
         return KIT_FAILED;
     }
     ret->operand[KEY] = key_operand();

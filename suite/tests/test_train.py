@@ -40,6 +40,16 @@ class Train(unittest.TestCase):
         found = outputs("train-racing", order="arrival")
         self.assertFalse([name for name, row in found.items() if row.get("error_over_bound") is not None])
 
+    def test_races_are_of_their_own_op(self):
+        """Else what races would be held to one right result, and called wrong."""
+        for op in ("train", "resume"):
+            for race in ({"order": "arrival"}, {"noise": "shared"}):
+                params = {**SMALL, "left_out": "nothing", **race}
+                params = params if op == "resume" else {k: v for k, v in params.items() if k != "left_out"}
+                _, (answers,), _ = speak.converse(TRAIN, [speak.request(op, params)])
+                self.assertEqual(answers[0]["type"], "failure", answers)
+                self.assertRegex(answers[0]["text"], "^bad params: .* use op 'train-racing'$")
+
 
 class Resume(unittest.TestCase):
     def error(self, left_out, variables=None):
