@@ -4,6 +4,7 @@
 usage: test_choose.py CHOOSE [unittest arguments]
 """
 
+import ctypes
 import os
 import pathlib
 import shutil
@@ -14,6 +15,13 @@ import unittest
 
 CHOOSE = pathlib.Path(sys.argv.pop(1)).resolve()
 SCRIPT = '#!/bin/sh\necho "$(basename "$0") $* $KEPT"\ncat <&3\n'
+
+
+def path_of(name):
+    """Where the loader finds it, as this process was told."""
+    ctypes.CDLL(name)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return next(line.split()[-1] for line in maps if line.rstrip().endswith("/" + name))
 
 
 class Choose(unittest.TestCase):
@@ -56,7 +64,24 @@ class Choose(unittest.TestCase):
         self.add("libno-such.so.9", "libm.so.6", "libc.so.6")
         self.expect("conv.libc.so.6", DETPROBE_LIB_ONEDNN="/some/where/libc.so.6")
         self.expect("conv.libno-such.so.9", DETPROBE_LIB_ONEDNN="/some/where/libno-such.so.9")
-        self.expect("conv.libm.so.6", DETPROBE_LIB_ONEDNN="/some/where/libc.so.6.1", OTHER="/x/libc.so.6")
+        self.expect("conv.libc.so.6", DETPROBE_LIB_ONEDNN="/some/where/libc.so.6.1")
+        self.expect("conv.libc.so.6", DETPROBE_LIB_ONEDNN="libc.so.6")
+        self.expect("conv.libm.so.6", DETPROBE_LIB_CBLAS="/some/where/libc.so.6", OTHER="/x/libc.so.6")
+        self.expect("conv.libm.so.6", DETPROBE_LIB_ONEDNN="")
+
+    def test_a_file_is_asked_for_its_name(self):
+        self.add("libm.so.6", "libc.so.6")
+        (self.folder / "libm.so.6").symlink_to(path_of("libc.so.6"))
+        self.expect("conv.libc.so.6", DETPROBE_LIB_ONEDNN=str(self.folder / "libm.so.6"))
+
+    def test_no_build_goes_with_the_one_that_is_named(self):
+        self.add("libm.so.6", "libc.so.6")
+        for file in ("/some/where/libc.so.60", "libc.so.5", "/some/where/libc.so", "none", "/x/libc.so.6/",
+                     path_of("libpthread.so.0")):
+            done = self.run_it(DETPROBE_LIB_ONEDNN=file)
+            self.assertEqual((done.returncode, done.stdout), (127, ""), file)
+            self.assertEqual(done.stderr, f"no build of this program goes with '{file}' (DETPROBE_LIB_ONEDNN), "
+                                          "there are those for libm.so.6, libc.so.6\n")
 
     def test_through_a_link(self):
         self.add("libc.so.6")
@@ -77,6 +102,23 @@ class Choose(unittest.TestCase):
         self.assertEqual(done.returncode, 127)
         self.assertIn("none of libno-such.so.9, libbroken.so.1 can be loaded; ", done.stderr)
         self.assertIn("libbroken.so.1: file too short", done.stderr)
+
+    def test_what_is_no_build(self):
+        self.add("libm.so.6")
+        self.add("libm.so.6.orig", "libm.so", "libm.so.", "libm.so.7~", "libm.so.x", "so.7")
+        self.expect("conv.libm.so.6")
+        (self.folder / "conv.libm.so.6").chmod(0o644)
+        self.assertEqual(self.run_it().stderr, f"no build of this program in '{self.folder}'\n")
+
+    def test_one_that_cannot_be_executed(self):
+        self.add("libm.so.6", "libc.so.6")
+        broken = self.folder / "conv.libm.so.6"
+        broken.write_bytes(b"\x7fELF, cut off")
+        done = self.run_it()
+        self.assertEqual((done.returncode, done.stdout), (0, "conv.libc.so.6 one two kept\nfrom the pipe"))
+        (self.folder / "conv.libc.so.6").unlink()
+        done = self.run_it()
+        self.assertEqual((done.returncode, done.stderr), (1, f"cannot run '{broken}': Exec format error\n"))
 
     def test_no_builds(self):
         done = self.run_it()
