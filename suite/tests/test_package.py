@@ -125,6 +125,17 @@ class Tarball(Made):
         self.assertIn("links 'libcrypto.so.3', which a machine may lack", done.stderr)
         self.assertIn("looks for libraries in '', not in '$ORIGIN/../lib:", done.stderr)
 
+    def test_what_cannot_be_written(self):
+        """One of the three files: none of them is left, and none is said to be made."""
+        folder = self.folder / "unwritten"
+        (folder / (self.file.name + ".sha256") / "in the way").mkdir(parents=True)
+        done = run(TOP / "ci/package", "--no-install", "-o", folder,
+                   env={name: value for name, value in os.environ.items() if name != "CC"})
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertIn(f"ci/package: cannot write in '{folder}': ", done.stderr)
+        self.assertNotIn(self.file.name, done.stdout)
+        self.assertEqual([path.name for path in folder.iterdir()], [self.file.name + ".sha256"])
+
     def test_as_an_archive(self):
         with tarfile.open(self.file) as archive:
             members = archive.getmembers()
@@ -138,8 +149,8 @@ class Tarball(Made):
         self.assertIn(self.file.with_name(self.file.name + ".sha256").read_text().strip(), self.said)
 
     def test_the_same_twice(self):
-        """From a copy of the checkout elsewhere, built anew."""
-        copy = self.folder / "copy"
+        """From a copy of the checkout elsewhere, where names have spaces, built anew."""
+        copy = self.folder / "a copy"
         listed = run("git", "-c", "safe.directory=*", "-C", TOP, "ls-files", "-z")
         if listed.returncode != 0:
             self.skipTest("no checkout of git")
@@ -258,6 +269,11 @@ class Deb(Made):
 
 
 class Usage(unittest.TestCase):
+    def test_a_compiler_of_several_words(self):
+        for compiler, missing in (("env cc", False), ("env no-such-compiler", True), ("no-such-compiler cc", True)):
+            done = run(TOP / "ci/setup", "--no-install", env={**os.environ, "CC": compiler})
+            self.assertEqual("missing: C compiler" in done.stderr, missing, compiler + done.stderr)
+
     def test_bad_input(self):
         for arguments, words in ((["--fast"], "unknown argument '--fast', see 'ci/package --help'"),
                                  (["-o"], "'-o' needs a folder"), (["--mirror"], "'--mirror' needs a URL")):
