@@ -125,6 +125,15 @@ class Tarball(Made):
         self.assertIn("links 'libcrypto.so.3', which a machine may lack", done.stderr)
         self.assertIn("looks for libraries in '', not in '$ORIGIN/../lib:", done.stderr)
 
+    def test_documents_link_what_is_there(self):
+        documents = sorted(self.tree.rglob("*.md"))
+        self.assertGreater(len(documents), 3)
+        links = [(document, target) for document in documents
+                 for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text())
+                 if not re.match("[a-z]+:", target)]
+        self.assertGreater(len(links), 10)
+        self.assertEqual([link for link in links if not (link[0].parent / link[1]).exists()], [])
+
     def test_what_cannot_be_written(self):
         """One of the three files: none of them is left, and none is said to be made."""
         folder = self.folder / "unwritten"
