@@ -476,6 +476,24 @@ static void test_variables_of_caps(void **state)
     }
 }
 
+/* The remedy of libm's catalogue file advises what was measured. */
+static void test_advice_of_libm(void **state)
+{
+    struct dp_err err = {0};
+    json_t *file = dp_json_load(DP_TEST_SOURCE_DIR "/../../probes/cpu/libm.json", (size_t)1 << 20, &err);
+    assert_string_equal(err.text, "");
+    const json_t *along = json_object_get(json_object_get(file, "defaults"), "remedy_along");
+    const char *text = dp_json_string(json_object_get(along, "isa"), "text", "");
+    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
+        if (strcmp(cap->setting, "glibc/x86-64-v2") == 0) {
+            char *advice = dp_printf("GLIBC_TUNABLES=%s (", cap->value);
+            assert_non_null(strstr(text, advice));
+            free(advice);
+        }
+    }
+    json_decref(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_levels_of_caps),
         cmocka_unit_test(test_plan_of_caps),
         cmocka_unit_test(test_variables_of_caps),
+        cmocka_unit_test(test_advice_of_libm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
