@@ -236,7 +236,7 @@ static int look_here(struct looking *looking, const struct dp_stack *stack, stru
 {
     static const char *const prefixes[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
     struct dp_catalogue catalogue = {0};
-    if (dp_catalogue_load(&catalogue, err) != 0) {
+    if (dp_stack_check_roles(err) != 0 || dp_catalogue_load(&catalogue, err) != 0) {
         return -1;
     }
     if (stack) {

@@ -395,7 +395,7 @@ class BadInput(Case):
         own = self.folder / "own"
         own.mkdir()
         for name, words in (("CBLA", "did you mean 'DETPROBE_LIB_CBLAS'?"), ("WORD_OF_MINE", "there are CUDA, ")):
-            for command in (["doctor"], ["run", "python/stdlib/*", "--dry-run"]):
+            for command in (["doctor"], ["audit"], ["run", "python/stdlib/*", "--dry-run"]):
                 environment = {f"DETPROBE_LIB_{name}": "/x"}
                 done = detprobe(*command, environment=environment)
                 self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
