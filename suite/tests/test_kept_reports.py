@@ -4,6 +4,7 @@
 usage: test_kept_reports.py DETPROBE README MEASURED_FOLDER [TEST...]
 """
 
+import collections
 import json
 import pathlib
 import re
@@ -73,6 +74,25 @@ class KeptReports(unittest.TestCase):
                     self.assertTrue(one.get("text") and one.get("source"))
                     self.assertTrue(known[row["case"]]["used_by"])
         self.assertGreater(moved, 150)
+
+    def test_what_changes_bits(self):
+        """README's table counts what moves in each family of the kept report, and leaves none out."""
+        axes = ("threads", "batch", "isa", "algorithm", "align")
+        report = json.loads((MEASURED / "cpu-debian12-default.json").read_text(encoding="utf-8"))
+        counts = {}
+        for row in report["body"]["results"]:
+            if row["backend"] == "cpu" and row["observed"] != "skipped":
+                family = counts.setdefault(row["family"], collections.Counter())
+                family.update({"cases": 1, "vary": row["observed"] == "varies"}, **dict.fromkeys(row.get("sensitive_to", []), 1))
+        rows = [f"| `{family}` | " + " | ".join(str(found[word] or "") for word in ("cases", "vary", *axes)) + " |"
+                for family, found in sorted(counts.items()) if sum(found.values()) > found["cases"]]
+        still = [f"`{family}` ({found['cases']})" for family, found in sorted(counts.items())
+                 if sum(found.values()) == found["cases"]]
+        page = README.read_text(encoding="utf-8")
+        table = re.search(r"^\| family \| cases \| vary \|.*\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE)
+        self.assertEqual(table.group(1).splitlines(), rows)
+        self.assertIn(f"Nothing moved in {' and '.join([', '.join(still[:-1]), still[-1]] if still[1:] else still)}.",
+                      " ".join(page.split()))
 
     def test_quick_start(self):
         """The table of the first section is that of the kept report; dots stand for lines, or for the rest of one."""
