@@ -559,6 +559,7 @@ static int go_on(struct checkpoint *checkpoint)
     const struct training *t = &checkpoint->training;
     void *const block = calloc(1, memory_bytes(&t->net));
     if (!block || cblas_open()) {
+        free(block);
         return EXIT_FAILURE;
     }
     cblas_set_threads(t->threads);
@@ -579,6 +580,7 @@ static int go_on(struct checkpoint *checkpoint)
         memory.state->generator = saved.state->generator;
     }
     train(t, &memory, t->steps / 2, t->steps - t->steps / 2, saved.history);
+    free(block);
     return EXIT_SUCCESS;
 }
 

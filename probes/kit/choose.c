@@ -160,15 +160,18 @@ int main(int argc, char **argv)
     (void)argc;
     struct dirent **builds = NULL;
     const int count = find_self() ? scandir(folder, &builds, is_build, by_version_down) : 0;
-    if (count <= 0) {
-        fprintf(stderr, "no build of this program in '%s'\n", folder);
-        return EXIT_FAILURE;
-    }
     const char *file = getenv(variable);
     const bool named = file && *file;
-    if (become(builds, count, named ? is_named : is_loadable, argv) != 0) {
-        return EXIT_FAILURE;
+    int code = EXIT_FAILURE;
+    if (count <= 0) {
+        fprintf(stderr, "no build of this program in '%s'\n", folder);
+    } else if (become(builds, count, named ? is_named : is_loadable, argv) == 0) {
+        (named ? explain_named : explain)(builds, count);
+        code = LIBRARY_MISSING;
     }
-    (named ? explain_named : explain)(builds, count);
-    return LIBRARY_MISSING;
+    for (int i = 0; i < count; i++) {
+        free(builds[i]);
+    }
+    free(builds);
+    return code;
 }

@@ -451,13 +451,17 @@ static void judge_all(const struct looking *looking, struct audit *audit)
 /* Runs the command with what is to be mended. Comes back where it cannot. */
 static int execute(const struct audit *audit, const struct dp_strings *command, struct dp_err *err)
 {
+    struct step {
+        char **environment, *own;
+    } *steps = dp_alloc(audit->count + 1, sizeof(*steps));
+    size_t mended = 0;
     char **environment = audit->environment;
     for (size_t i = 0; i < audit->count; i++) {
         const struct audit_row *row = &audit->rows[i];
-        char *own; /* given to the command */
         if (row->mend) {
-            environment =
-                audit_with(environment, dp_json_string(row->setting, "name", ""), row->wanted, &own);
+            struct step *step = &steps[mended++];
+            environment = step->environment =
+                audit_with(environment, dp_json_string(row->setting, "name", ""), row->wanted, &step->own);
         }
     }
     char **words = dp_alloc(command->count + 1, sizeof(*words));
@@ -466,7 +470,17 @@ static int execute(const struct audit *audit, const struct dp_strings *command, 
     }
     signal(SIGXFSZ, SIG_DFL); /* ignored by us alone */
     execvpe(words[0], words, environment);
-    return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot start '%.200s': %s", words[0], dp_reason(errno));
+    dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot start '%.200s': %s", words[0], dp_reason(errno));
+    for (size_t i = 0; i < command->count; i++) {
+        free(words[i]);
+    }
+    free(words);
+    for (size_t i = 0; i < mended; i++) {
+        free(steps[i].environment);
+        free(steps[i].own);
+    }
+    free(steps);
+    return -1;
 }
 
 static int print(const struct audit *audit, const struct audit_options *o, struct dp_err *err)
