@@ -51,7 +51,7 @@ def with_other_bits(result):
 
 
 def that_varies(result, case):
-    kept = {key: value for key, value in result.items() if key not in ("outputs", "sensitive_to", "chosen")}
+    kept = {key: value for key, value in result.items() if key not in ("outputs", "sensitive_to", "remedy_along", "chosen")}
     level = result["guarantee"]["level"]
     status = result["guarantee"]["status"] if level in ("unstated", "not_guaranteed") else "broken"
     kept.update(observed="varies", difference="execution", guarantee={**result["guarantee"], "status": status})
