@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "probes/cpu/cblas.h"
 #include "probes/kit/dtype.h"
@@ -147,14 +148,18 @@ static int check_extents(const struct problem *p)
 }
 
 /* Reads m and n (m x n, else n alone), columns of a right-hand side, the half; what is not asked for is 1. */
-static int read_params(const struct kit_params *params, const char *routines, const char *extents,
-                       struct problem *ret)
+/* Its parameters: the routine by type, then extents: m, n, c(olumns), u(plo). Without m it is square. */
+struct form {
+    const char *routines, *extents;
+};
+
+static int read_params(const struct kit_params *params, const struct form *form, struct problem *ret)
 {
-    *ret = (struct problem){.m = 1, .n = 1, .columns = 1};
-    if (kit_param_word(params, "routine", routines, &ret->type)) {
+    *ret = (struct problem){.columns = 1};
+    if (kit_param_word(params, "routine", form->routines, &ret->type)) {
         return KIT_FAILED;
     }
-    for (const char *c = extents; *c; c++) {
+    for (const char *c = form->extents; *c; c++) {
         const int rc = *c == 'm'   ? kit_param_int(params, "m", &ret->m)
                        : *c == 'n' ? kit_param_int(params, "n", &ret->n)
                        : *c == 'c' ? kit_param_int(params, "columns", &ret->columns)
@@ -163,6 +168,7 @@ static int read_params(const struct kit_params *params, const char *routines, co
             return rc;
         }
     }
+    ret->m = strchr(form->extents, 'm') ? ret->m : ret->n;
     return check_extents(ret);
 }
 
@@ -197,9 +203,11 @@ static struct kit_factored factored(const struct problem *p, const void *before)
 }
 
 /* The problem as the state of a call. */
-static struct problem *keep(struct kit_call *call)
+static int begin(struct kit_call *call, const struct form *form)
 {
-    return call->state = calloc(1, sizeof(struct problem));
+    struct problem *const p = calloc(1, sizeof(*p));
+    call->state = p;
+    return p ? read_params(call->params, form, p) : kit_fail("out of memory");
 }
 
 static int finish(const char *routine, integer info)
@@ -222,10 +230,12 @@ static size_t work_bytes(const struct problem *p)
 
 enum { A, PIVOTS, B };
 
+static const struct form getrf_form = {"sgetrf|dgetrf", "mn"};
+
 static int getrf_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (read_params(params, "sgetrf|dgetrf", "mn", &p)) {
+    if (read_params(params, &getrf_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 2;
@@ -237,8 +247,7 @@ static int getrf_describe(const struct kit_params *params, struct kit_shape *ret
 static int getrf_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     (void)ret;
-    struct problem *const p = keep(call);
-    return p ? read_params(call->params, "sgetrf|dgetrf", "mn", p) : kit_fail("out of memory");
+    return begin(call, &getrf_form);
 }
 
 static int getrf_run(struct kit_call *call, const struct kit_buffers *b)
@@ -259,17 +268,12 @@ static int getrf_residual(struct kit_call *call, const void *const *in, const vo
 
 /* --- gesv: A X = B by getrf and getrs --- */
 
-static int gesv_read(const struct kit_params *params, struct problem *ret)
-{
-    const int rc = read_params(params, "sgesv|dgesv", "nc", ret);
-    ret->m = ret->n;
-    return rc;
-}
+static const struct form gesv_form = {"sgesv|dgesv", "nc"};
 
 static int gesv_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (gesv_read(params, &p)) {
+    if (read_params(params, &gesv_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 3;
@@ -282,8 +286,7 @@ static int gesv_describe(const struct kit_params *params, struct kit_shape *ret)
 static int gesv_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     (void)ret;
-    struct problem *const p = keep(call);
-    return p ? gesv_read(call->params, p) : kit_fail("out of memory");
+    return begin(call, &gesv_form);
 }
 
 static int gesv_run(struct kit_call *call, const struct kit_buffers *b)
@@ -306,10 +309,12 @@ static int gesv_residual(struct kit_call *call, const void *const *in, const voi
 
 /* --- potrf: A = L L^T or U^T U --- */
 
+static const struct form potrf_form = {"spotrf|dpotrf", "nu"};
+
 static int potrf_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (read_params(params, "spotrf|dpotrf", "nu", &p)) {
+    if (read_params(params, &potrf_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 1;
@@ -322,8 +327,7 @@ static int potrf_describe(const struct kit_params *params, struct kit_shape *ret
 static int potrf_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     (void)ret;
-    struct problem *const p = keep(call);
-    return p ? read_params(call->params, "spotrf|dpotrf", "nu", p) : kit_fail("out of memory");
+    return begin(call, &potrf_form);
 }
 
 static int potrf_run(struct kit_call *call, const struct kit_buffers *b)
@@ -346,10 +350,12 @@ static int potrf_residual(struct kit_call *call, const void *const *in, const vo
 
 enum { TAU = 1 };
 
+static const struct form geqrf_form = {"sgeqrf|dgeqrf", "mn"};
+
 static int geqrf_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (read_params(params, "sgeqrf|dgeqrf", "mn", &p)) {
+    if (read_params(params, &geqrf_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 2;
@@ -360,13 +366,13 @@ static int geqrf_describe(const struct kit_params *params, struct kit_shape *ret
 
 static int geqrf_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
-    struct problem *const p = keep(call);
     const integer query = -1;
     integer info = 0;
     double work = 0;
-    if (!p || read_params(call->params, "sgeqrf|dgeqrf", "mn", p)) {
-        return p ? KIT_FAILED : kit_fail("out of memory");
+    if (begin(call, &geqrf_form)) {
+        return KIT_FAILED;
     }
+    struct problem *const p = call->state;
     lapack.geqrf[p->type](&p->m, &p->n, NULL, &p->m, NULL, &work, &query, &info);
     p->lwork = length_of(p, &work);
     ret->workspace_bytes = work_bytes(p);
@@ -393,10 +399,12 @@ static int geqrf_residual(struct kit_call *call, const void *const *in, const vo
 
 enum { VALUES = 1 };
 
+static const struct form syevd_form = {"ssyevd|dsyevd", "nu"};
+
 static int syevd_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (read_params(params, "ssyevd|dsyevd", "nu", &p)) {
+    if (read_params(params, &syevd_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 2;
@@ -408,13 +416,13 @@ static int syevd_describe(const struct kit_params *params, struct kit_shape *ret
 
 static int syevd_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
-    struct problem *const p = keep(call);
     const integer query = -1;
     integer info = 0, iwork = 0;
     double work = 0;
-    if (!p || read_params(call->params, "ssyevd|dsyevd", "nu", p)) {
-        return p ? KIT_FAILED : kit_fail("out of memory");
+    if (begin(call, &syevd_form)) {
+        return KIT_FAILED;
     }
+    struct problem *const p = call->state;
     lapack.syevd[p->type]("V", p->upper ? "U" : "L", &p->n, NULL, &p->n, NULL, &work, &query, &iwork, &query,
                           &info, 1, 1);
     p->lwork = length_of(p, &work);
@@ -444,10 +452,12 @@ static int syevd_residual(struct kit_call *call, const void *const *in, const vo
 
 enum { S = 1, U, VT };
 
+static const struct form gesdd_form = {"sgesdd|dgesdd", "mn"};
+
 static int gesdd_describe(const struct kit_params *params, struct kit_shape *ret)
 {
     struct problem p;
-    if (read_params(params, "sgesdd|dgesdd", "mn", &p)) {
+    if (read_params(params, &gesdd_form, &p)) {
         return KIT_FAILED;
     }
     ret->count = 4;
@@ -460,13 +470,13 @@ static int gesdd_describe(const struct kit_params *params, struct kit_shape *ret
 
 static int gesdd_prepare(struct kit_call *call, struct kit_prepared *ret)
 {
-    struct problem *const p = keep(call);
     const integer query = -1;
     integer info = 0, iwork = 0;
     double work = 0;
-    if (!p || read_params(call->params, "sgesdd|dgesdd", "mn", p)) {
-        return p ? KIT_FAILED : kit_fail("out of memory");
+    if (begin(call, &gesdd_form)) {
+        return KIT_FAILED;
     }
+    struct problem *const p = call->state;
     const integer r = least(p);
     lapack.gesdd[p->type]("S", &p->m, &p->n, NULL, &p->m, NULL, NULL, &p->m, NULL, &r, &work, &query, &iwork,
                           &info, 1);
