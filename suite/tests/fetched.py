@@ -96,14 +96,16 @@ def modules(folder, package):
     return target
 
 
-def environment(folder, requirements):
-    """A virtual environment with what a file of pinned requirements names. Of pip it needs the machine's alone: Debian
-    keeps the one for new environments in a package of its own."""
+def environment(folder, requirements, room=0):
+    """A virtual environment with what a file of pinned requirements names, if so many GB are free for it. Of pip it needs
+    the machine's alone: Debian keeps the one for new environments in a package of its own."""
     pins = pathlib.Path(requirements).read_bytes()
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     target = pathlib.Path(folder) / f"{requirements.stem}-python{version}-{hashlib.sha256(pins).hexdigest()[:8]}"
     if not target.exists():
-        with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=kept_folder(folder)) as scratch:
+        if shutil.disk_usage(kept_folder(folder)).free < room * 10**9:
+            return None
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-", dir=folder) as scratch:
             made = pathlib.Path(scratch) / "environment"
             if not (quietly(sys.executable, "-m", "venv", "--without-pip", made, cwd=scratch) and
                     quietly(sys.executable, "-m", "pip", "--python", made / "bin" / "python", "install", "-q", "--no-input",

@@ -2,12 +2,10 @@
 """The programs that measure Python frameworks: with the real ones from pinned wheels, and with broken ones.
 
 usage: test_frameworks.py DETPROBE SCHEMA_FOLDER REQUIREMENTS_FOLDER KEPT_FOLDER [TEST...]
-KEPT_FOLDER keeps the virtual environments. Exit status 77 where every test named was skipped: the index cannot be had.
 Nothing asserted depends on the processor: bits are compared with bits of the same machine.
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -15,43 +13,8 @@ import tempfile
 import time
 import unittest
 
-import jsonschema
-
-import fetched
-
-DETPROBE, SCHEMAS, REQUIREMENTS, KEPT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
-REPORT = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "report.schema.json").read_text()))
-PROBES = DETPROBE.parents[1] / "probes" / "python"
-UNHARMED = "python/stdlib/list-sum"
-JAX = "jax-numpy2.txt"
-
-
-def run(*arguments, expect=(0,), **variables):
-    """The report of a run, checked against the schema, and what it printed."""
-    environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith(("DETPROBE_", "XLA_", "JAX_", "OPENBLAS_", "OMP_"))}
-    with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
-        file = pathlib.Path(folder) / "report.json"
-        command = [DETPROBE, "run", *map(str, arguments), "--output", file]
-        done = subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True, timeout=1500,
-                              check=False)
-        if done.returncode not in expect:
-            raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
-        report = json.loads(file.read_text())
-    REPORT.validate(report)
-    return report, done.stdout
-
-
-def results(report):
-    return {row["case"]: row for row in report["body"]["results"]}
-
-
-def digests(row):
-    """{(seed, set): [SHA-256 of each output]} of a case that repeats."""
-    found = {}
-    for output in row["outputs"]:
-        found.setdefault((output["seed"], output["set"]), []).append(output["sha256"])
-    return found
+import frameworks_lab as lab
+from frameworks_lab import PROBES, UNHARMED, digests, results, run
 
 
 class Harm(unittest.TestCase):
@@ -123,40 +86,18 @@ class Harm(unittest.TestCase):
         self.assertEqual(text.count("library_missing"), 1, "one line for all of them")
 
 
-class Real(unittest.TestCase):
-    """Quick runs with the pinned wheels."""
+class Real(lab.Quick):
+    """NumPy and JAX."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.stack = fetched.environment(KEPT, REQUIREMENTS / JAX)
-        if not cls.stack:
-            raise unittest.SkipTest(f"{JAX}: its wheels cannot be had")
-        cls.report, cls.text = run("@numpy", "@jax", "--level", "quick", "--seeds", 2, "--runs", 4, "--stack", cls.stack)
-        cls.rows = results(cls.report)
-        cls.pins = dict(line.split("==") for line in (REQUIREMENTS / JAX).read_text().splitlines() if "==" in line)
+    PINS, SELECTORS = "jax-numpy2.txt", ("@numpy", "@jax")
+    ROLES = ("numpy", "jax", "jaxlib", "scipy")
 
-    def test_every_case_runs(self):
-        gpus = {case for case in self.rows if "-cuda" in case}
-        self.assertTrue(gpus)
-        for case, row in self.rows.items():
-            with self.subTest(case=case):
-                if case in gpus and row["observed"] == "skipped":
-                    self.assertEqual(row["reason"], "no_device")
-                else:
-                    self.assertIn(row["observed"], ("repeats", "varies"), row)
-
-    def test_what_varies_and_what_may_not(self):
+    def test_what_varies(self):
         varied = {case for case, row in self.rows.items() if row["observed"] == "varies" and "-cuda" not in case}
         self.assertEqual(varied, {"python/numpy/random-unseeded"})
-        for case, row in self.rows.items():
-            if row["observed"] != "skipped" and row["guarantee"]["level"] == "run_to_run":
-                self.assertEqual(row["guarantee"]["status"], "kept", case)
 
-    def test_libraries_are_those_of_the_environment(self):
+    def test_the_blas_is_named(self):
         found = {row["role"]: row for row in self.report["body"]["environment"]["libraries"]}
-        for role in ("numpy", "jax", "jaxlib", "scipy"):
-            self.assertEqual(found[role]["version"], self.pins[role])
-            self.assertTrue(found[role]["path"].startswith(str(self.stack)), found[role])
         self.assertEqual(found["cblas"]["name"], "OpenBLAS")
         self.assertRegex(found["cblas"]["version"], r"^0\.3\.[0-9]+")
         self.assertIn("core=", found["cblas"]["config"])
@@ -168,9 +109,6 @@ class Real(unittest.TestCase):
         self.assertEqual(set(settings), {"1", "2", "4"})
         self.assertFalse([s for s in settings.values() if "dropped" in s])
         self.assertIn("threads", self.rows["python/jax/sum-axis-0-300x500"]["not_measured"])
-
-    def same(self, one, other):
-        self.assertEqual(digests(self.rows[one]), digests(self.rows[other]), f"{one} and {other}")
 
     def test_a_restored_generator_goes_on_with_the_stream(self):
         for stream in ("pcg64", "philox", "sfc64", "mt19937"):
@@ -201,8 +139,7 @@ class Real(unittest.TestCase):
                 self.assertEqual(found == other[key], key[1] == "exact", key)
 
     def test_variables_of_a_case(self):
-        rows = json.loads(subprocess.run([DETPROBE, "list", "@jax", "--json"], capture_output=True, check=True).stdout)
-        asked = {row["id"]: row["environment"] for row in rows if "environment" in row}
+        asked = {case: row["environment"] for case, row in lab.cases("@jax").items() if "environment" in row}
         self.assertEqual(asked["python/jax/conv-gradients-one-thread"], {"NPROC": "1"})
         self.assertEqual(self.rows["python/jax/psum-4-devices-20000"]["observed"], "repeats", "four devices on any machine")
 
@@ -210,9 +147,7 @@ class Real(unittest.TestCase):
 class NumPy1(unittest.TestCase):
     def test_frozen_streams(self):
         """What NumPy promises to keep between versions, over its largest step."""
-        stacks = [fetched.environment(KEPT, REQUIREMENTS / name) for name in ("numpy1.txt", JAX)]
-        if not all(stacks):
-            self.skipTest("there are no wheels of NumPy 1 for this Python, or none to be had")
+        stacks = [lab.stack(pins) for pins in ("numpy1.txt", Real.PINS)]
         old, new = (results(run("python/numpy/random-*", "python/numpy/dot-*", "--level", "quick", "--axis", "fresh",
                                 "--stack", stack)[0]) for stack in stacks)
         for case, row in old.items():
@@ -223,9 +158,4 @@ class NumPy1(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    program = unittest.main(argv=[sys.argv[0], "-v", *sys.argv[5:]], exit=False)
-    outcome = program.result
-    ran = outcome.testsRun - len(outcome.skipped)
-    if not outcome.wasSuccessful():
-        sys.exit(1)
-    sys.exit(0 if ran > 0 else fetched.SKIP)
+    lab.main()
