@@ -203,8 +203,21 @@ static int closed(const struct kit_program *program, int out)
                : 0;
 }
 
-int kit_main(const struct kit_program *program)
+#if __SIZEOF_POINTER__ == 8
+_Static_assert(KIT_INTERFACE == 1 && sizeof(struct kit_program) == 64 && sizeof(struct op) == 88 &&
+                   sizeof(struct kit_call) == 56 && sizeof(struct kit_shape) == 2832 &&
+                   sizeof(struct kit_prepared) == 624 && sizeof(struct kit_cell) == 48 &&
+                   sizeof(struct kit_library) == 968,
+               "a struct of op.h changed: raise KIT_INTERFACE");
+#endif
+
+int kit_main_of(const struct kit_program *program, int interface)
 {
+    if (interface != KIT_INTERFACE) {
+        fprintf(stderr, "compiled with op.h of interface %d, this detprobe has %d: compile it with its own\n",
+                interface, KIT_INTERFACE);
+        return EXIT_FAULT;
+    }
     const int in = descriptor("DETPROBE_IN_FD", STDIN_FILENO);
     const int out = descriptor("DETPROBE_OUT_FD", STDOUT_FILENO);
     const struct kit_backend *const backend = program->memory ? program->memory : &kit_cpu;

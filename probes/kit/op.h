@@ -14,10 +14,16 @@
 #ifndef KIT_OP_H
 #define KIT_OP_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a struct of this file changes: a program that was compiled with another one is refused. */
+#define KIT_INTERFACE 1
 
 #define KIT_MAX_DIMS 6
 #define KIT_MAX_OPERANDS 16
@@ -199,7 +205,7 @@ struct kit_library {
     char isa[64]; /* the instruction set that it runs on, in its own word; "": it does not say */
 };
 
-/* The program: one per executable. `main` is `return kit_main(&program);`. */
+/* The program: one per executable or shared object. `main` is `return kit_main(&program);`. */
 struct kit_program {
     const char *name;                 /* "gemm" */
     const char *backend;              /* "cpu" */
@@ -216,7 +222,8 @@ struct kit_program {
      * none to set. NULL: OpenMP's alone. */
     int (*set_threads)(int threads);
 };
-int kit_main(const struct kit_program *program);
+int kit_main_of(const struct kit_program *program, int interface);
+#define kit_main(program) kit_main_of(program, KIT_INTERFACE)
 
 /* Opens the library of a role: $DETPROBE_LIB_<ROLE>, else (not under $DETPROBE_STACK) the first of `sonames`
  * (NULL-terminated) that loads and exports one of `probe_symbols` ("name|other"). NULL with
@@ -227,5 +234,9 @@ void *kit_open_role(const char *role, const char *const *sonames, const char *pr
 void kit_path_of(const void *address, char *ret, size_t size);
 /* The OpenMP runtime that defines `address`; for a library that brings its own. */
 void kit_openmp_at(const void *address, struct kit_library *ret);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef KIT_PARAMS_H
 #define KIT_PARAMS_H
 
+#include <jansson.h>
+
 #include "probes/kit/op.h"
 
 #define KIT_MAX_PARAMS 64

@@ -5,6 +5,8 @@
 #ifndef KIT_TALLY_H
 #define KIT_TALLY_H
 
+#include <jansson.h>
+
 #include "probes/kit/explain.h"
 #include "suite/base/digest.h"
 

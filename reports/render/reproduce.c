@@ -13,27 +13,6 @@
 
 #define MOST ((size_t)1 << 20) /* bytes of a command: variables may hold lists of folders */
 
-/* One word as a POSIX shell reads it back. */
-static void put_word(struct dp_text *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    char *shown = dp_printable(word, strlen(word));
-    if (shown[0] && strspn(shown, plain) == strlen(shown)) {
-        dp_text_put(out, shown);
-    } else {
-        dp_text_put(out, "'");
-        for (const char *c = shown; *c; c++) {
-            if (*c == '\'') {
-                dp_text_put(out, "'\\''");
-            } else {
-                dp_text_add(out, c, 1);
-            }
-        }
-        dp_text_put(out, "'");
-    }
-    free(shown);
-}
-
 /* What `run` sets by itself unless it is set; it would only make the command longer. */
 static bool is_own(const char *name, const char *value)
 {
@@ -50,7 +29,7 @@ static void put_variables(struct dp_text *out, json_t *variables)
         const char *text = json_string_value(value);
         if (text && dp_host_records(name) && !is_own(name, text)) {
             dp_text_printf(out, "%s=", name);
-            put_word(out, text);
+            dp_text_put_word(out, text);
             dp_text_put(out, " ");
         }
     }
@@ -60,7 +39,7 @@ static void put_option(struct dp_text *out, const char *option, const char *valu
 {
     if (value) {
         dp_text_printf(out, " --%s ", option);
-        put_word(out, value);
+        dp_text_put_word(out, value);
     }
 }
 
@@ -78,7 +57,7 @@ char *dp_reproduce_before(const json_t *report)
 char *dp_reproduce_case(const char *id)
 {
     struct dp_text out = DP_TEXT(MOST);
-    put_word(&out, id);
+    dp_text_put_word(&out, id);
     char *word = dp_strdup(out.data);
     dp_text_free(&out);
     return word;

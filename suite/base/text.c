@@ -72,6 +72,26 @@ void dp_text_put(struct dp_text *text, const char *string)
     dp_text_add(text, string, strlen(string));
 }
 
+void dp_text_put_word(struct dp_text *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    char *shown = dp_printable(word, strlen(word));
+    if (shown[0] && strspn(shown, plain) == strlen(shown)) {
+        dp_text_put(text, shown);
+    } else {
+        dp_text_put(text, "'");
+        for (const char *c = shown; *c; c++) {
+            if (*c == '\'') {
+                dp_text_put(text, "'\\''");
+            } else {
+                dp_text_add(text, c, 1);
+            }
+        }
+        dp_text_put(text, "'");
+    }
+    free(shown);
+}
+
 void dp_text_printf(struct dp_text *text, const char *format, ...)
 {
     char *piece = NULL;

@@ -54,8 +54,9 @@ const struct dp_surrounding dp_docs_files[] = {
      "the run log beside the report of '-o FILE', from which '--resume' goes on; may be deleted once the "
      "report is "
      "there"},
-    {DP_DOCS_PROBES, "run list doctor audit probe",
-     "the built-in probe programs and their catalogue files, a folder for each backend"},
+    {DP_DOCS_PROBES, "run list doctor audit new-probe probe",
+     "the built-in probe programs and their catalogue files, a folder for each backend; the kits, and what a "
+     "new probe begins with"},
     {DP_DOCS_SCHEMAS, "* probe report", "JSON Schemas of everything that is read and written"},
     {NULL, NULL, NULL},
 };
@@ -80,14 +81,15 @@ static const struct {
     const char *argument;
     enum dp_completes completes;
 } arguments[] = {
-    {"AFTER", DP_COMPLETES_FILES},         {"AREA", DP_COMPLETES_LIST},      {"AXIS", DP_COMPLETES_LIST},
-    {"BACKEND", DP_COMPLETES_WORDS},       {"BASELINE", DP_COMPLETES_FILES}, {"BEFORE", DP_COMPLETES_FILES},
-    {"CMD", DP_COMPLETES_FILES},           {"FILE", DP_COMPLETES_FILES},     {"FORMAT", DP_COMPLETES_WORDS},
-    {"FORMAT:FILE", DP_COMPLETES_REPORTS}, {"KEY", DP_COMPLETES_FILES},      {"LEVEL", DP_COMPLETES_WORDS},
-    {"LOG", DP_COMPLETES_FILES},           {"N", DP_COMPLETES_NOTHING},      {"NAME", DP_COMPLETES_NOTHING},
-    {"POLICY", DP_COMPLETES_FILES},        {"REPORT", DP_COMPLETES_FILES},   {"SELECTOR", DP_COMPLETES_CASES},
-    {"SIGNED", DP_COMPLETES_FILES},        {"STACK", DP_COMPLETES_FOLDERS},  {"TIME", DP_COMPLETES_NOTHING},
-    {"WHAT", DP_COMPLETES_WORDS},          {"WHEN", DP_COMPLETES_WORDS},
+    {"AFTER", DP_COMPLETES_FILES},   {"AREA", DP_COMPLETES_LIST},      {"AXIS", DP_COMPLETES_LIST},
+    {"BACKEND", DP_COMPLETES_WORDS}, {"BASELINE", DP_COMPLETES_FILES}, {"BEFORE", DP_COMPLETES_FILES},
+    {"CMD", DP_COMPLETES_FILES},     {"FILE", DP_COMPLETES_FILES},     {"FOLDER", DP_COMPLETES_FOLDERS},
+    {"FORMAT", DP_COMPLETES_WORDS},  {"LANG", DP_COMPLETES_WORDS},     {"FORMAT:FILE", DP_COMPLETES_REPORTS},
+    {"KEY", DP_COMPLETES_FILES},     {"LEVEL", DP_COMPLETES_WORDS},    {"LOG", DP_COMPLETES_FILES},
+    {"N", DP_COMPLETES_NOTHING},     {"NAME", DP_COMPLETES_NOTHING},   {"POLICY", DP_COMPLETES_FILES},
+    {"REPORT", DP_COMPLETES_FILES},  {"SELECTOR", DP_COMPLETES_CASES}, {"SIGNED", DP_COMPLETES_FILES},
+    {"STACK", DP_COMPLETES_FOLDERS}, {"TIME", DP_COMPLETES_NOTHING},   {"WHAT", DP_COMPLETES_WORDS},
+    {"WHEN", DP_COMPLETES_WORDS},
 };
 
 enum dp_completes dp_docs_completes(const char *argument)

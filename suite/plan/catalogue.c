@@ -86,19 +86,29 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* The executable that a catalogue file names: as it is written, or with ".py" behind it. Owned or NULL. */
+/* Ends of the names of programs that are run by another one; an executable has none. */
+static const char *const ends[] = {"", ".py", ".so"};
+enum { EXECUTABLE, SCRIPT, OBJECT, KIND_MAX };
+
+static int kind_of(const char *name)
+{
+    int kind = KIND_MAX - 1;
+    while (kind > EXECUTABLE && !ends_with(name, ends[kind])) {
+        kind--;
+    }
+    return kind;
+}
+
+/* The program that a catalogue file names: as it is written, or with an end behind it. Owned or NULL. */
 static char *find_executable(const char *folder, const char *name)
 {
-    char *path = dp_printf("%s/%s", folder, name);
-    if (is_file(path)) {
-        return path;
+    for (int kind = EXECUTABLE; kind < KIND_MAX; kind++) {
+        char *path = dp_printf("%s/%s%s", folder, name, ends[kind]);
+        if (is_file(path)) {
+            return path;
+        }
+        free(path);
     }
-    free(path);
-    path = dp_printf("%s/%s.py", folder, name);
-    if (is_file(path)) {
-        return path;
-    }
-    free(path);
     return NULL;
 }
 
@@ -117,7 +127,7 @@ static struct dp_program *find_program(const struct dp_catalogue *catalogue, con
 static char *program_name(const struct loader *loader, const char *folder, const char *file, bool builtin)
 {
     const char *slash = strrchr(folder, '/');
-    const int stem = (int)strlen(file) - (ends_with(file, ".py") ? 3 : 0);
+    const int stem = (int)(strlen(file) - strlen(ends[kind_of(file)]));
     char *name = dp_printf("%s/%.*s", slash ? slash + 1 : folder, stem, file);
     const struct dp_program *other = builtin ? NULL : find_program(loader->catalogue, name);
     if (!other) {
@@ -151,10 +161,14 @@ static int locate_program(const struct loader *loader, struct dp_program *progra
         return 0;
     }
     if (!program->path) {
-        return dp_err_set(loader->err, DP_EXIT_DATA, "program '%.100s' is not in '%.200s'", file, folder);
+        return dp_err_set(loader->err, DP_EXIT_DATA, "program '%.100s' is not in '%.200s'%s", file, folder,
+                          kind_of(file) == OBJECT ? ", build it first" : "");
     }
-    if (ends_with(program->path, ".py")) {
-        program->interpreter = dp_strdup("python3");
+    const int kind = kind_of(program->path);
+    program->script = kind == SCRIPT;
+    if (kind != EXECUTABLE) {
+        program->interpreter =
+            kind == SCRIPT ? dp_strdup("python3") : dp_printf("%s/kit/load", loader->builtin);
         return 0;
     }
     if (access(program->path, X_OK) != 0) {
@@ -244,6 +258,7 @@ static struct dp_program *program_of_case(struct dp_catalogue *catalogue, struct
     *program = (struct dp_program){.name = name,
                                    .path = dp_strdup(base->path),
                                    .interpreter = dup_or_null(base->interpreter),
+                                   .script = base->script,
                                    .reason = dup_or_null(base->reason),
                                    .state = base->state,
                                    .start_us = base->start_us,

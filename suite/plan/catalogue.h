@@ -18,12 +18,13 @@ enum dp_program_state {
     DP_PROGRAM_NOT_BUILT /* named by programs.json, but the build left it out */
 };
 
-/* One executable as it is started. `path` is absolute; a ".py" program is run as [interpreter, path]. Cases
- * that set variables of their process share one with those that set the same. */
+/* One program as it is started. `path` is absolute; what is no executable itself is run as
+ * [interpreter, path]. Cases that set variables of their process share one with those that set the same. */
 struct dp_program {
     char *name; /* "cpu/gemm": folder and stem, unique among the built-in ones; "cpu/gemm A=1" with A set */
     char *path;
-    char *interpreter; /* NULL: executed directly */
+    char *interpreter; /* NULL: executed directly; of ".py" Python, of ".so" the C kit's `load` */
+    bool script;       /* the interpreter is Python: a stack may have its own */
     char *reason;      /* of NOT_BUILT: one sentence, from programs.json */
     enum dp_program_state state;
     double start_us;               /* until its hello, as its catalogue says; 0: it says nothing */

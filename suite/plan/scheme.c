@@ -387,7 +387,7 @@ int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *
     if (program->state != DP_PROGRAM_READY) {
         return 0;
     }
-    const int64_t usual = program->interpreter ? START_SCRIPT_NS : START_NATIVE_NS;
+    const int64_t usual = program->script ? START_SCRIPT_NS : START_NATIVE_NS;
     const int again = use.runs ? scheme->fresh + (use.caps ? caps_priced(scheme) : 0) : 0;
     return (1 + again) * (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
 }

@@ -392,7 +392,7 @@ void dp_stack_apply(const struct dp_stack *stack, struct dp_catalogue *catalogue
     set_search_path(stack);
     for (size_t i = 0; i < catalogue->program_count && stack->python; i++) {
         struct dp_program *program = catalogue->programs[i];
-        if (program->interpreter) {
+        if (program->script) {
             free(program->interpreter);
             program->interpreter = dp_strdup(stack->python);
         }

@@ -329,7 +329,7 @@ class Options(unittest.TestCase):
 
     def test_readme_names_each(self):
         table = (TOP / "README.md").read_text().split("\n## Commands\n")[1].strip().split("\n\n")[0]
-        named = [name for row in table.splitlines() for name in re.findall(r"`detprobe (\w+)", row.split(" | ")[0])]
+        named = [name for row in table.splitlines() for name in re.findall(r"`detprobe ([\w-]+)", row.split(" | ")[0])]
         self.assertEqual(sorted(named), commands())
 
     def test_hidden_command(self):

@@ -3,6 +3,7 @@
  * Recurrent layers: the formulas written out for one step, gradients against differences of the forward pass,
  * bounds against the same sums in float, and operands.
  */
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * index per element, a padding index and onto what was there; which last writers are right and which values
  * are none.
  */
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
