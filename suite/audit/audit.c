@@ -131,9 +131,10 @@ static enum dp_audit_status judge_value(const json_t *setting, const char *value
         return DP_AUDIT_UNKNOWN;
     }
     char *part = flag ? flag_value(value, flag) : dp_strdup(value);
-    const enum dp_audit_status status = !part                            ? DP_AUDIT_MISSING
-                                        : matches(setting, "good", part) ? DP_AUDIT_OK
-                                                                         : DP_AUDIT_WRONG;
+    const bool bad = part && json_object_get(setting, "bad") && matches(setting, "bad", part);
+    const enum dp_audit_status status = !part                                    ? DP_AUDIT_MISSING
+                                        : matches(setting, "good", part) && !bad ? DP_AUDIT_OK
+                                                                                 : DP_AUDIT_WRONG;
     free(part);
     return status;
 }
@@ -185,6 +186,10 @@ static void judge_unset(const json_t *setting, const struct dp_audit_seen *seen,
                      "variable before it loaded that, which cannot be seen from outside",
                      reader);
         }
+    } else if (json_object_get(setting, "follows")) {
+        snprintf(ret->reason, sizeof(ret->reason),
+                 "follows %s: the same bits on this one, others on another",
+                 dp_json_string(setting, "follows", ""));
     }
 }
 

@@ -256,9 +256,9 @@ enum dp_audit_presence dp_readers_find(const struct dp_readers *readers, const j
         return DP_AUDIT_PRESENT;
     }
     *ret_version = NULL;
-    return !asked || json_is_true(json_object_get(reader, "foreign")) || is_displaced(readers, reader)
-               ? DP_AUDIT_ABSENT
-               : DP_AUDIT_ASSUMED;
+    const bool never = json_is_true(json_object_get(reader, "foreign")) ||
+                       json_is_true(json_object_get(reader, "addon"));
+    return !asked || never || is_displaced(readers, reader) ? DP_AUDIT_ABSENT : DP_AUDIT_ASSUMED;
 }
 
 bool dp_readers_have_area(const struct dp_readers *readers, const char *area)

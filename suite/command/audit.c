@@ -404,6 +404,7 @@ static bool judge_variable(const struct looking *looking, struct audit_row *row)
     take_other(looking, row->setting, &seen);
     dp_audit_judge(row->setting, &seen, &row->verdict);
     row->shown_effect = json_is_true(json_object_get(reader, "foreign"));
+    row->brief = row->shown_effect && !seen.value && looking->options->names.count == 0;
     row->value = seen.value ? dp_strdup(seen.value) : NULL;
     row->version = version ? dp_strdup(version) : NULL;
     /* flags that nobody can take apart are left to their owner */

@@ -8,7 +8,7 @@
 #include "suite/base/json.h"
 #include "suite/command/auditing.h"
 
-enum { NAME_COLUMN = 10, TEXT_WIDTH = 100, NAME_WIDTH = 28 };
+enum { NAME_COLUMN = 10, TEXT_WIDTH = 100, NAME_WIDTH = 33 };
 
 /* --- JSON --- */
 
@@ -212,10 +212,31 @@ static void put_sentence(const struct audit *audit, struct dp_text *out)
     dp_text_put(out, mend ? "; the same command with --shell prints the lines that do it\n" : "\n");
 }
 
+/* Names that people set and nothing reads, in one sentence as long as they are not set. */
+static void put_brief(const struct audit *audit, struct dp_text *out)
+{
+    struct dp_text words = DP_TEXT(4000);
+    for (size_t i = 0; i < audit->count; i++) {
+        if (audit->rows[i].brief) {
+            dp_text_printf(&words, "%s %s", words.length ? "," : "nothing here reads",
+                           dp_json_string(audit->rows[i].setting, "name", ""));
+        }
+    }
+    if (words.length) {
+        put_wrapped(out, words.data);
+    }
+    dp_text_free(&words);
+}
+
 void audit_put_table(const struct audit *audit, bool verbose, struct dp_text *out)
 {
     for (size_t i = 0; i < audit->count; i++) {
-        put_row(&audit->rows[i], verbose, out);
+        if (verbose || !audit->rows[i].brief) {
+            put_row(&audit->rows[i], verbose, out);
+        }
+    }
+    if (!verbose) {
+        put_brief(audit, out);
     }
     put_sentence(audit, out);
 }

@@ -19,6 +19,7 @@ struct audit_row {
     char *value;         /* NULL: not set */
     char *version;       /* of what reads it; NULL: not known, or nothing does */
     bool shown_effect;   /* its effect is news whatever its status: a name that nothing reads */
+    bool brief;          /* such a name that is neither set nor asked for: named among others */
     bool mend;           /* it is to be `wanted`, NULL: not to be set */
     char *wanted, *line; /* `line` sets it, or mends the machine; NULL: nothing to do */
     json_t *proof;       /* NULL: nobody tried */

@@ -71,6 +71,8 @@ static void test_values(void **state)
         {"KMP_DETERMINISTIC_REDUCTION", "1", DP_AUDIT_OK},
         {"MKL_CBWR", "AVX2,STRICT", DP_AUDIT_OK},
         {"MKL_CBWR", "COMPATIBLE,STRICT", DP_AUDIT_UNKNOWN},
+        {"MKL_CBWR", "BRANCH=AVX512,STRICT", DP_AUDIT_OK},
+        {"MKL_CBWR", "AVX512_MIC", DP_AUDIT_UNKNOWN},
         {"MKL_DYNAMIC", "TRUE", DP_AUDIT_WRONG},
         {"OPENBLAS_CORETYPE", NULL, DP_AUDIT_OK},
         {"OPENBLAS_CORETYPE", "Haswell", DP_AUDIT_OK},
@@ -79,6 +81,17 @@ static void test_values(void **state)
         {"ONEDNN_MAX_CPU_ISA", "AVX3", DP_AUDIT_UNKNOWN},
         {"MALLOC_PERTURB_", "165", DP_AUDIT_WRONG},
         {"MALLOC_PERTURB_", "0", DP_AUDIT_OK},
+        {"GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-FMA", DP_AUDIT_OK},
+        {"GLIBC_TUNABLES", "glibc.malloc.perturb=0:glibc.malloc.check=1", DP_AUDIT_OK},
+        {"GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.malloc.perturb=0165", DP_AUDIT_WRONG},
+        {"GLIBC_TUNABLES", "glibc.cpu.hwcaps", DP_AUDIT_UNKNOWN},
+        {"ATEN_CPU_CAPABILITY", "avx2", DP_AUDIT_OK},
+        {"ATEN_CPU_CAPABILITY", "AVX2", DP_AUDIT_UNKNOWN},
+        {"TORCHINDUCTOR_DETERMINISTIC", "0", DP_AUDIT_WRONG},
+        {"PYTORCH_TUNABLEOP_ENABLED", "1", DP_AUDIT_WRONG},
+        {"JAX_THREEFRY_PARTITIONABLE", "False", DP_AUDIT_OK},
+        {"JAX_DEFAULT_MATMUL_PRECISION", "BF16_BF16_F32_X3", DP_AUDIT_OK},
+        {"JAX_DEFAULT_MATMUL_PRECISION", "best", DP_AUDIT_UNKNOWN},
         {"TF_DETERMINISTIC_OPS", "0", DP_AUDIT_WRONG},
         {"TF_ENABLE_ONEDNN_OPTS", NULL, DP_AUDIT_MISSING},
         {"TF_ENABLE_ONEDNN_OPTS", "1", DP_AUDIT_OK},
@@ -94,9 +107,15 @@ static void test_values(void **state)
         {"NCCL_ALGO", "Ring,Tree", DP_AUDIT_WRONG},
         {"NCCL_ALGO", "broadcast:ring;allreduce:tree", DP_AUDIT_WRONG},
         {"NCCL_ALGO", "broadcast:tree;allreduce:ring", DP_AUDIT_OK},
+        {"NCCL_ALGO", "ring;allreduce:tree,collnetdirect;broadcast:ring", DP_AUDIT_WRONG},
+        {"NCCL_ALGO", "ring,collnetdirect;broadcast:ring", DP_AUDIT_OK},
+        {"NCCL_ALGO", "allreduce:^tree", DP_AUDIT_WRONG},
+        {"NCCL_ALGO", "ring;", DP_AUDIT_UNKNOWN},
         {"NCCL_ALGO", "butterfly", DP_AUDIT_UNKNOWN},
         {"NCCL_PROTO", "LL128", DP_AUDIT_WRONG},
         {"NCCL_PROTO", "^LL128", DP_AUDIT_OK},
+        {"NCCL_PROTO", "simple;allreduce:ll128", DP_AUDIT_WRONG},
+        {"NCCL_PROTO", "simple;allreduce:ll", DP_AUDIT_OK},
         {"NCCL_NVLS_ENABLE", "2", DP_AUDIT_WRONG},
         {"NCCL_NVLS_ENABLE", "0", DP_AUDIT_OK},
         {"XLA_FLAGS", "", DP_AUDIT_MISSING},
@@ -127,6 +146,25 @@ static void test_what_nothing_reads(void **state)
     assert_int_equal(judge("MKL_CBWR", &assumed), DP_AUDIT_OK);
     assert_int_equal(judge("MKL_CBWR", &unset), DP_AUDIT_OK); /* not missing: there is nothing to tell */
     assert_int_equal(judge("NCCL_DETERMINISTIC", &set), DP_AUDIT_IGNORED);
+}
+
+/* What is good on one machine and another thing on another says so, as long as it is not set. */
+static void test_what_follows_the_processor(void **state)
+{
+    static const char *const names[] = {"OPENBLAS_CORETYPE", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY",
+                                        "GLIBC_TUNABLES"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct dp_audit_seen unset = {.presence = DP_AUDIT_PRESENT, .version = "9999"},
+                                   absent = {.presence = DP_AUDIT_ABSENT};
+        struct dp_audit_verdict verdict;
+        dp_audit_judge(setting_of(names[i]), &unset, &verdict);
+        assert_int_equal(verdict.status, DP_AUDIT_OK);
+        assert_string_equal(verdict.reason,
+                            "follows the processor: the same bits on this one, others on another");
+        dp_audit_judge(setting_of(names[i]), &absent, &verdict);
+        assert_int_equal(verdict.status, DP_AUDIT_OK);
+        assert_string_equal(verdict.reason, "");
+    }
 }
 
 static void test_versions(void **state)
@@ -445,6 +483,35 @@ static void test_machine(void **state)
     assert_int_equal(judge_fact(&machine, "hybrid-cores", 0, "not known"), DP_AUDIT_UNKNOWN);
 }
 
+/* The quota of a control group with and without one, and the number of threads that fits it. */
+static void test_quota_of_a_group(void **state)
+{
+    static const struct {
+        const char *line;
+        int threads;
+        const char *value;
+        enum dp_audit_status status;
+    } rows[] = {
+        {"max 100000\n", 0, "max", DP_AUDIT_OK},
+        {"150000 100000\n", 0, "1.50", DP_AUDIT_WRONG},
+        {"150000 100000\n", 2, "1.50", DP_AUDIT_WRONG},
+        {"150000 100000\n", 1, "1.50", DP_AUDIT_OK},
+        {"1 100000\n", 0, "0.01", DP_AUDIT_WRONG}, /* less than any thread needs */
+        {"lots\n", 0, "max", DP_AUDIT_OK},
+    };
+    char *root = dp_printf("%s/group", folder);
+    put_file("group/proc/self/cgroup", "0::/job\n");
+    put_file("group/proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct dp_machine machine;
+        put_file("group/sys/fs/cgroup/job/cpu.max", rows[i].line);
+        dp_machine_read(root, &machine);
+        machine.allowed = machine.online = 8; /* whatever this one has */
+        assert_int_equal(judge_fact(&machine, "cpu-quota", rows[i].threads, rows[i].value), rows[i].status);
+    }
+    free(root);
+}
+
 static void test_devices(void **state)
 {
     json_t *devices = json_pack("[{sbsb},{sb}]", "ecc", 1, "mig", 1, "ecc", 1);
@@ -520,6 +587,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_what_nothing_reads),
+        cmocka_unit_test(test_what_follows_the_processor),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_running_process),
         cmocka_unit_test(test_what_is_read_instead),
@@ -532,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_one_file_of_several),
         cmocka_unit_test(test_kernels_in_another_file),
         cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_quota_of_a_group),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_kinds_of_cores),
     };

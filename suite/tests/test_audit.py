@@ -28,10 +28,29 @@ KNOWN = json.loads((SETTINGS / "settings.json").read_text())
 VARIABLES = {row["name"]: row for row in KNOWN["settings"] if "reader" in row}
 AREAS = "cpu,cuda,numpy,pytorch,tensorflow,jax"
 SHELLS = [shell for shell in ("bash", "dash", "sh") if shutil.which(shell)]
-# What a shell with a value that does not do it has, where nothing set is as good as it gets; others are just not set.
-TRAPS = {"OPENBLAS_CORETYPE": "i386", "MKL_DEBUG_CPU_TYPE": "5", "ONEDNN_MAX_CPU_ISA": "best", "MALLOC_PERTURB_": "165",
-         "NVIDIA_TF32_OVERRIDE": "yes", "CUDA_LAUNCH_BLOCKING": "1", "NCCL_PROTO": "LL128"}
-MYTHS = {"NCCL_DETERMINISTIC": "1", "HCCL_DETERMINISTIC": "true"}
+# Those that are as good as it gets while they are not set, by why they are: the bare shell has a value that is not. All
+# others are not set there.
+FOLLOWS = "one machine gives one default"
+OFF = "the default is off"
+TRAPS = {
+    "OPENBLAS_CORETYPE": ("i386", FOLLOWS),
+    "ONEDNN_MAX_CPU_ISA": ("best", FOLLOWS),
+    "ATEN_CPU_CAPABILITY": ("AVX2", FOLLOWS),
+    "GLIBC_TUNABLES": ("glibc.malloc.perturb=165", FOLLOWS),
+    "JAX_DEFAULT_MATMUL_PRECISION": ("best", FOLLOWS),
+    "MKL_DEBUG_CPU_TYPE": ("5", OFF),
+    "MALLOC_PERTURB_": ("165", OFF),
+    "CUDA_LAUNCH_BLOCKING": ("1", OFF),
+    "TORCHINDUCTOR_MAX_AUTOTUNE": ("1", OFF),
+    "PYTORCH_TUNABLEOP_ENABLED": ("1", OFF),
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("1", OFF),
+    "NVIDIA_TF32_OVERRIDE": ("yes", "the program decides, and each choice repeats"),
+    "NCCL_PROTO": ("LL128", "the guide discourages setting it"),
+}
+# Never read here: ignored in both shells.
+MYTHS = {"NCCL_DETERMINISTIC": "1", "CUDNN_DETERMINISTIC": "1", "TORCH_DETERMINISTIC": "1", "TF_DETERMINISTIC": "true",
+         "HCCL_DETERMINISTIC": "true"}
+BARE = {**{name: value for name, (value, why) in TRAPS.items()}, **MYTHS}
 FINDINGS = ("missing", "wrong", "unknown", "too_late")
 
 
@@ -73,9 +92,10 @@ class Case(unittest.TestCase):
         files = ["torch/lib/libtorch_cpu.so", "torch/lib/libomp.so", "tensorflow/libtensorflow_cc.so.2", "jaxlib/xla.so",
                  "numpy/_core/_umath.so", "numpy.libs/libscipy_openblas64_-1.so", "nvidia/nccl/lib/libnccl.so.2",
                  "nvidia/cublas/lib/libcublas.so.12", "nvidia/cuda_runtime/lib/libcudart.so.12",
-                 "torch-2.5.1+cu121.dist-info/METADATA", "tensorflow-2.16.1.dist-info/METADATA",
+                 "torch-2.15.0+cu130.dist-info/METADATA", "tensorflow-2.16.1.dist-info/METADATA",
                  "jaxlib-0.4.30.dist-info/METADATA", "numpy-2.1.0.dist-info/METADATA", "mkl-2019.0.dist-info/METADATA",
-                 "nvidia_nccl_cu12-2.21.5.dist-info/METADATA"]
+                 "nvidia_nccl_cu12-2.21.5.dist-info/METADATA", "transformer_engine-2.9.0.dist-info/METADATA",
+                 "transformers-4.57.1.dist-info/METADATA"]
         for name in files:
             (packages / name).parent.mkdir(parents=True, exist_ok=True)
             (packages / name).write_bytes(b"\0OPENBLAS_CORETYPE\0")
@@ -87,31 +107,48 @@ class Shells(Case):
         """Bare, each has a finding or is a myth; after eval of what --shell prints, in each shell, none has any."""
         stack = self.everything()
         words = ("--stack", stack, "--for", AREAS)
-        bare = self.audit(*words, variables={**TRAPS, **MYTHS}, code=1)
+        bare = self.audit(*words, variables=BARE, code=1)
         self.assertLessEqual(VARIABLES.keys(), bare.keys())
+        self.assertEqual(BARE.keys(), {name for name, row in VARIABLES.items() if row["unset"] == "ok"})
         for name in VARIABLES:
             expected = ("ignored",) if name in MYTHS else ("wrong", "unknown") if name in TRAPS else ("missing",)
             self.assertIn(bare[name]["status"], expected, name)
             self.assertTrue(bare[name]["fix"], name)
+            self.assertEqual(bare[name]["value"], BARE.get(name), name)
         self.assertGreaterEqual(len(SHELLS), 1)
         for shell in SHELLS:
             script = f'eval "$({shlex.join([str(DETPROBE), "audit", *map(str, words), "--shell"])})"; exec env -0'
-            done = subprocess.run([shell, "-euc", script], env=environment({**TRAPS, **MYTHS}), capture_output=True,
-                                  text=True, timeout=60, check=True)
+            done = subprocess.run([shell, "-euc", script], env=environment(BARE), capture_output=True, text=True,
+                                  timeout=60, check=True)
             fixed = dict(pair.split("=", 1) for pair in done.stdout.split("\0") if pair)
             rows = self.audit(*words, variables={name: value for name, value in fixed.items() if name in VARIABLES})
             statuses = {name: rows[name]["status"] for name in VARIABLES}
             self.assertEqual(statuses, {name: "ignored" if name in MYTHS else "ok" for name in VARIABLES}, shell)
 
     def test_each_alone(self):
-        """No variable's status hangs on another's that is set."""
+        """No variable's status hangs on another's that is set, but for those that are read in its stead."""
         words = ("--stack", self.everything(), "--for", AREAS)
-        bare = self.audit(*words)
-        for name in ("PYTHONHASHSEED", "NCCL_ALGO", "XLA_FLAGS", "CUBLAS_WORKSPACE_CONFIG", "MKL_CBWR"):
-            value = shlex.split(bare[name]["fix"])[1].split("=", 1)[1]
-            rows = self.audit(*words, variables={name: value})
+        bare = self.audit(*words, variables=BARE, code=1)
+        for name in VARIABLES.keys() - MYTHS.keys():
+            line = shlex.split(bare[name]["fix"])
+            alone = {other: value for other, value in BARE.items() if line != ["unset", other]}
+            alone |= dict([line[1].split("=", 1)]) if line[0] == "export" else {}
+            rows = self.audit(*words, variables=alone, code=1)
             changed = {other for other in VARIABLES if rows[other]["status"] != bare[other]["status"]}
-            self.assertEqual(changed, {name})
+            stead = {other for other, row in VARIABLES.items() if name in row.get("instead", ())}
+            self.assertEqual(changed, {name} | stead)
+            self.assertEqual({rows[other]["status"] for other in changed}, {"ok"})
+
+    def test_myths_in_one_sentence(self):
+        """As long as they are not set; set or asked for, each says that nothing reads it."""
+        words = ("--stack", self.everything(), "--for", AREAS)
+        text = " ".join(detprobe(*words).stdout.split())
+        self.assertIn("nothing here reads NCCL_DETERMINISTIC, CUDNN_DETERMINISTIC, TORCH_DETERMINISTIC, ", text)
+        text = " ".join(detprobe(*words, variables={"TF_DETERMINISTIC": "1"}).stdout.split())
+        self.assertIn("ignored TF_DETERMINISTIC 1 nothing here reads it read by nothing; the name is TF_DETERMINISTIC_OPS", text)
+        self.assertIn("reads NCCL_DETERMINISTIC, CUDNN_DETERMINISTIC, TORCH_DETERMINISTIC, HCCL_DETERMINISTIC ", text)
+        text = " ".join(detprobe("TF_DETERMINISTIC").stdout.split())
+        self.assertIn("ok TF_DETERMINISTIC not set read by nothing", text)
 
     def test_hostile_values(self):
         """What a value holds is neither run nor sent to a terminal, and flags that are kept are kept as they are."""
@@ -169,6 +206,17 @@ class Choosing(Case):
         self.assertNotIn("TF_DETERMINISTIC_OPS", self.audit("--stack", stack))
         self.assertIn("TF_DETERMINISTIC_OPS", self.audit("--stack", stack, "--for", "tensorflow"))
 
+    def test_what_an_area_does_without(self):
+        """An extension is not assumed to be there because its framework is asked for."""
+        stack = self.everything()
+        names = {"NVTE_ALLOW_NONDETERMINISTIC_ALGO", "FLASH_ATTENTION_DETERMINISTIC"}
+        self.assertLessEqual(names, self.audit("--stack", stack).keys())
+        for package in stack.glob("lib/python3.11/site-packages/transformer*"):
+            shutil.rmtree(package)
+        self.assertFalse(names & self.audit("--stack", stack, "--for", "pytorch").keys())
+        rows = self.audit("--stack", stack, "--for", "pytorch", variables=dict.fromkeys(names, "1"))
+        self.assertEqual({rows[name]["status"] for name in names}, {"ignored"})
+
     def test_environment_in_use(self):
         stack = str(self.everything())
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
@@ -216,6 +264,20 @@ class Choosing(Case):
                                   text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write 'standard output'", done.stderr)
+
+
+class Machine(Case):
+    def test_affinity(self):
+        """Bound to one core it is wrong, until the number of threads is fixed as the line says."""
+        cores = os.sched_getaffinity(0)
+        if len(cores) < 2 or len(cores) < (os.cpu_count() or 0):
+            self.skipTest("no core to leave out")
+        self.assertEqual(self.audit("affinity")["affinity"]["status"], "ok")
+        os.sched_setaffinity(0, {min(cores)})
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+        bound = self.audit("affinity")["affinity"]
+        self.assertEqual((bound["status"], bound["fix"]), ("wrong", "export OMP_NUM_THREADS=1"))
+        self.assertEqual(self.audit("affinity", variables={"OMP_NUM_THREADS": "1"})["affinity"]["status"], "ok")
 
 
 class Exec(Case):
