@@ -187,8 +187,7 @@ static void judge_unset(const json_t *setting, const struct dp_audit_seen *seen,
                      reader);
         }
     } else if (json_object_get(setting, "follows")) {
-        snprintf(ret->reason, sizeof(ret->reason),
-                 "follows %s: the same bits on this one, others on another",
+        snprintf(ret->reason, sizeof(ret->reason), "follows %s: the same bits on this one, others on another",
                  dp_json_string(setting, "follows", ""));
     }
 }

@@ -256,8 +256,8 @@ enum dp_audit_presence dp_readers_find(const struct dp_readers *readers, const j
         return DP_AUDIT_PRESENT;
     }
     *ret_version = NULL;
-    const bool never = json_is_true(json_object_get(reader, "foreign")) ||
-                       json_is_true(json_object_get(reader, "addon"));
+    const bool never =
+        json_is_true(json_object_get(reader, "foreign")) || json_is_true(json_object_get(reader, "addon"));
     return !asked || never || is_displaced(readers, reader) ? DP_AUDIT_ABSENT : DP_AUDIT_ASSUMED;
 }
 

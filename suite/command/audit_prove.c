@@ -165,19 +165,26 @@ static const char *why_not(const json_t *result)
 
 /* What the two runs of a setting say together. */
 struct comparison {
-    json_t *cases; /* of the proof */
+    json_t *cases, *not_run; /* of the proof */
     bool verdicts, bits;
-    char reason[200]; /* why the first case that did not run did not */
 };
+
+/* With and without must both have run: the one that did not says why. */
+static void add_not_run(const json_t *without, const json_t *with, struct comparison *ret)
+{
+    const char *reason = why_not(has_bits(without) ? with : without);
+    char *shown = dp_printable(reason, strlen(reason));
+    json_array_append_new(ret->not_run, json_pack("{ss ss}", "case", dp_json_string(without, "case", ""),
+                                                  "reason", shown[0] ? shown : "it did not run"));
+    free(shown);
+}
 
 static void compare_case(const json_t *without, const json_t *with, struct comparison *ret)
 {
     const char *before = dp_json_string(without, "observed", ""),
                *after = dp_json_string(with, "observed", "");
     if (!has_bits(without) || !has_bits(with)) {
-        if (!ret->reason[0]) {
-            snprintf(ret->reason, sizeof(ret->reason), "%s", why_not(has_bits(without) ? with : without));
-        }
+        add_not_run(without, with, ret);
         return;
     }
     json_t *item =
@@ -198,10 +205,7 @@ static void compare(const json_t *without, const json_t *with, struct comparison
     const json_t *results = json_object_get(json_object_get(without, "body"), "results");
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *one = json_array_get(results, i);
-        const json_t *other = json_object_get(index, dp_json_string(one, "case", ""));
-        if (other) {
-            compare_case(one, other, ret);
-        }
+        compare_case(one, json_object_get(index, dp_json_string(one, "case", "")), ret);
     }
     json_decref(index);
 }
@@ -217,13 +221,14 @@ static json_t *not_proven(const char *reason)
 /* Two runs are compared only if both prove their own measurement. */
 static json_t *judge(const json_t *without, const json_t *with, int code, const char *value)
 {
-    struct comparison comparison = {.cases = json_array()};
+    struct comparison comparison = {.cases = json_array(), .not_run = json_array()};
     json_t *proof;
     compare(without, with, &comparison);
+    const json_t *first = json_array_get(comparison.not_run, 0);
     if (code != DP_EXIT_OK && code != DP_EXIT_NOTHING_RAN) {
         proof = not_proven("a run had no valid verdict, its controls misbehaved or a case failed");
     } else if (json_array_size(comparison.cases) == 0) {
-        proof = not_proven(comparison.reason[0] ? comparison.reason : "no case ran");
+        proof = not_proven(dp_json_string(first, "reason", "no case ran"));
     } else {
         const char *outcome = comparison.verdicts ? "changes_verdict"
                               : comparison.bits   ? "changes_bits"
@@ -232,7 +237,11 @@ static json_t *judge(const json_t *without, const json_t *with, int code, const 
         proof = json_pack("{ss ss sO}", "outcome", outcome, "value", shown, "cases", comparison.cases);
         free(shown);
     }
+    if (first) {
+        json_object_set(proof, "not_run", comparison.not_run);
+    }
     json_decref(comparison.cases);
+    json_decref(comparison.not_run);
     return proof;
 }
 

@@ -113,6 +113,53 @@ static void put_known(const struct audit_row *row, struct dp_text *out)
     free(source);
 }
 
+/* "; not run: cuda/gemm/sgemm-nn-16x16x16 and 2 more (no CUDA driver found)", unless the proof says so
+ * itself. */
+static void put_not_run(const json_t *proof, struct dp_text *words)
+{
+    const json_t *not_run = json_object_get(proof, "not_run"), *first = json_array_get(not_run, 0);
+    const char *reason = dp_json_string(first, "reason", "");
+    if (!first || strcmp(reason, dp_json_string(proof, "reason", "")) == 0) {
+        return;
+    }
+    dp_text_printf(words, "; not run: %s", dp_json_string(first, "case", ""));
+    if (json_array_size(not_run) > 1) {
+        dp_text_printf(words, " and %zu more", json_array_size(not_run) - 1);
+    }
+    dp_text_printf(words, " (%s)", reason);
+}
+
+/* The cases that differ by name, then how many were the same, and how many varied both times and so have no
+ * bits to compare. */
+static void put_compared(const json_t *cases, struct dp_text *words)
+{
+    size_t same = 0, moving = 0;
+    const char *before = ":";
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *item = json_array_get(cases, i), *bits = json_object_get(item, "same_bits");
+        const char *without = dp_json_string(item, "without", ""), *with = dp_json_string(item, "with", "");
+        if (strcmp(without, with) != 0 || json_is_false(bits)) {
+            dp_text_printf(words, "%s %s ", before, dp_json_string(item, "case", ""));
+            if (strcmp(without, with) != 0) {
+                dp_text_printf(words, "%s without, %s with", without, with);
+            } else {
+                dp_text_put(words, "has other bits");
+            }
+            before = ",";
+        } else {
+            same += bits != NULL;
+            moving += bits == NULL;
+        }
+    }
+    if (same > 0) {
+        dp_text_printf(words, "%s the same bits in %zu case%s", before, same, same == 1 ? "" : "s");
+        before = ",";
+    }
+    if (moving > 0) {
+        dp_text_printf(words, "%s %zu var%s with and without", before, moving, moving == 1 ? "ies" : "y");
+    }
+}
+
 static void put_proof(const struct audit_row *row, struct dp_text *out)
 {
     static const struct {
@@ -120,40 +167,25 @@ static void put_proof(const struct audit_row *row, struct dp_text *out)
     } outcomes[] = {
         {"changes_verdict", "proved: changes the verdict"},
         {"changes_bits", "proved: changes bits"},
-        {"no_effect", "no effect here"},
+        {"no_effect", "changed nothing here"},
         {"not_proven", "not proven"},
     };
-    const char *outcome = dp_json_string(row->proof, "outcome", "");
+    const char *outcome = dp_json_string(row->proof, "outcome", ""),
+               *reason = dp_json_string(row->proof, "reason", NULL);
     const json_t *cases = json_object_get(row->proof, "cases");
     struct dp_text words = DP_TEXT(4000);
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         dp_text_put(&words, strcmp(outcomes[i].outcome, outcome) == 0 ? outcomes[i].words : "");
     }
-    dp_text_printf(&words, "%s%s", dp_json_string(row->proof, "reason", NULL) ? ": " : "",
-                   dp_json_string(row->proof, "reason", ""));
+    if (reason) {
+        dp_text_printf(&words, ": %s", reason);
+    }
     if (json_array_size(cases) > 0) {
-        dp_text_printf(&words, " (%s=%s):", dp_json_string(row->setting, "name", ""),
+        dp_text_printf(&words, " (%s=%s)", dp_json_string(row->setting, "name", ""),
                        dp_json_string(row->proof, "value", ""));
+        put_compared(cases, &words);
     }
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *item = json_array_get(cases, i);
-        const char *without = dp_json_string(item, "without", ""), *with = dp_json_string(item, "with", "");
-        const bool other = json_is_false(json_object_get(item, "same_bits"));
-        if (i > 0 && strcmp(outcome, "no_effect") == 0) {
-            continue; /* they all say the same */
-        }
-        if (strcmp(without, with) != 0) {
-            dp_text_printf(&words, "%s %s %s without, %s with", i ? "," : "",
-                           dp_json_string(item, "case", ""), without, with);
-        } else {
-            dp_text_printf(&words, "%s %s %s%s", i ? "," : "", dp_json_string(item, "case", ""), with,
-                           other ? ", other bits" : "");
-        }
-    }
-    if (strcmp(outcome, "no_effect") == 0 && json_array_size(cases) > 1) {
-        dp_text_printf(&words, " and so do %zu others, the same with and without",
-                       json_array_size(cases) - 1);
-    }
+    put_not_run(row->proof, &words);
     put_wrapped(out, words.data ? words.data : "");
     dp_text_free(&words);
 }

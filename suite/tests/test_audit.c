@@ -19,6 +19,7 @@
 #include "suite/audit/audit.h"
 #include "suite/audit/machine.h"
 #include "suite/audit/readers.h"
+#include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 
@@ -222,6 +223,21 @@ static void test_what_is_read_instead(void **state)
     seen.other = "2";
     seen.value = "many"; /* its own comes first */
     assert_int_equal(judge("OPENBLAS_NUM_THREADS", &seen), DP_AUDIT_UNKNOWN);
+}
+
+/* What an audit looks at decides bits: a report has it, so that a comparison can name it. */
+static void test_reports_record_them(void **state)
+{
+    const json_t *all = json_object_get(dp_audit_settings(), "settings"),
+                 *readers = json_object_get(dp_audit_settings(), "readers");
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *setting = json_array_get(all, i), *reader;
+        const char *name = dp_json_string(setting, "name", "");
+        reader = json_object_get(readers, dp_json_string(setting, "reader", "nobody"));
+        if (!json_object_get(reader, "foreign") && !dp_host_records(name)) {
+            fail_msg("reports do not record '%s'", name);
+        }
+    }
 }
 
 /* --- mending --- */
@@ -591,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_running_process),
         cmocka_unit_test(test_what_is_read_instead),
+        cmocka_unit_test(test_reports_record_them),
         cmocka_unit_test(test_what_is_wanted_is_ok),
         cmocka_unit_test(test_flags_are_kept),
         cmocka_unit_test(test_lines),

@@ -36,6 +36,7 @@ TRAPS = {
     "OPENBLAS_CORETYPE": ("i386", FOLLOWS),
     "ONEDNN_MAX_CPU_ISA": ("best", FOLLOWS),
     "ATEN_CPU_CAPABILITY": ("AVX2", FOLLOWS),
+    "NPY_DISABLE_CPU_FEATURES": ("AVX2;FMA3", FOLLOWS),
     "GLIBC_TUNABLES": ("glibc.malloc.perturb=165", FOLLOWS),
     "JAX_DEFAULT_MATMUL_PRECISION": ("best", FOLLOWS),
     "MKL_DEBUG_CPU_TYPE": ("5", OFF),
@@ -377,6 +378,15 @@ class Proofs(Case):
         self.assertTrue(all(row["same_bits"] for row in proof["cases"]))
         self.assertIn("python/stdlib/list-sum", [row["case"] for row in proof["cases"]])
 
+    def test_words(self):
+        """A switch that does nothing, one that changes the verdict and one that nobody tried are told apart."""
+        for name, value, words in (("MALLOC_PERTURB_", "165", r"changed nothing here \(MALLOC_PERTURB_=165\): the same bits in \d"),
+                                   ("PYTHONHASHSEED", "random", r"changed nothing here \(.*\): 1 varies with and without"),
+                                   ("PYTHONHASHSEED", "7", r"changes the verdict \(.*\): .*set-order-sum varies without, repeats"),
+                                   ("OMP_SCHEDULE", "static", "not proven: no case leaves")):
+            done = detprobe(name, "--prove", variables={name: value})
+            self.assertRegex(" ".join(done.stdout.split()), words)
+
     def test_not_proven(self):
         proofs = self.prove("NCCL_*", "OMP_SCHEDULE")
         self.assertEqual({proof["outcome"] for proof in proofs.values()}, {"not_proven"})
@@ -438,6 +448,12 @@ class OpenBlas(Case):
         if os.uname().machine == "x86_64":
             self.assertIn(kernels["proof"]["outcome"], ("changes_bits", "no_effect"))
             self.assertEqual(kernels["proof"]["value"], "Prescott")
+        self.assertNotIn("not_run", kernels["proof"])
+        some = self.audit("--stack", self.stack, "OMP_NUM_THREADS", "--prove")["OMP_NUM_THREADS"]["proof"]
+        self.assertNotEqual(some["outcome"], "not_proven")
+        self.assertEqual({row["case"].split("/")[1] for row in some["cases"]}, {"blas", "gemm"})
+        self.assertEqual({row["case"].split("/")[1] for row in some["not_run"]}, {"conv", "norm"})
+        self.assertTrue(all("no library for role onednn" in row["reason"] for row in some["not_run"]))
         threads = rows["OPENBLAS_NUM_THREADS"]["proof"]
         if len(os.sched_getaffinity(0)) > 1:
             self.assertEqual(threads["outcome"], "changes_bits")
