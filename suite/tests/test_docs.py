@@ -538,10 +538,12 @@ class Completion(unittest.TestCase):
         """The hidden command that the scripts ask."""
         def ask(prefix, **variables):
             return run([DETPROBE, "__complete", prefix], env=environment(**variables)).stdout.split()
-        self.assertEqual(ask(""), ["cpu/", "cuda/", "python/"])
+        listed = {case["id"] for case in json.loads(run([DETPROBE, "list", "--json"]).stdout)}
+        families = sorted({case.rsplit("/", 1)[0] + "/" for case in listed})
+        self.assertEqual(ask(""), sorted({case.split("/")[0] + "/" for case in listed}))
         self.assertIn("cpu/gemm/", ask("cpu/"))
         self.assertEqual(ask("cp"), ask("cpu/"), "one way to go on is gone")
-        self.assertEqual(ask("py"), ["python/jax/", "python/numpy/", "python/stdlib/"])
+        self.assertEqual(ask("py"), [family for family in families if family.startswith("python/")])
         (self.folder / "alone.py").touch()
         (self.folder / "alone.json").write_text(json.dumps(
             {"schema_version": "1.0", "program": "alone.py", "cases": [{"id": "alone/x/a", "op": "o"}, {"id": "alone/x/b", "op": "o"}]}))
@@ -552,8 +554,6 @@ class Completion(unittest.TestCase):
         self.assertEqual(ask("@py"), ["@python"])
         self.assertIn("@openmp", ask("@"))
         self.assertEqual(ask("nothing/"), [])
-        listed = {case["id"] for case in json.loads(run([DETPROBE, "list", "--json"]).stdout)}
-        families = {case.rsplit("/", 1)[0] + "/" for case in listed}
         self.assertEqual({case for family in families for case in ask(family)}, listed, "controls are none of them")
         for tag in ask("@"):
             self.assertEqual(run([DETPROBE, "list", tag]).returncode, 0, tag)
