@@ -84,7 +84,9 @@ static const struct {
     {"PROTOCOL", "Protocol 1", true},
     {"CATALOGUE FILES", "The catalogue file", true},
     {"SHAPES OF YOUR OWN", "Your own shapes", true},
-    {"A PROBE IN PYTHON", "A probe in Python", true},
+    {"THE FIRST TEN MINUTES", "Ten minutes", true},
+    {"THE PYTHON KIT", "The Python kit", true},
+    {"THE C KIT", "The C kit", true},
 };
 
 static const char *const probe_is[] = {

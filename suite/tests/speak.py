@@ -15,6 +15,8 @@ def request(op, params, **other):
 
 
 def command(program):
+    if isinstance(program, list):
+        return [str(word) for word in program]
     return [sys.executable, str(program)] if str(program).endswith(".py") else [str(program)]
 
 
