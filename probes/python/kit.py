@@ -81,10 +81,24 @@ def from_memory(values):
         dtype, shape = f"{KINDS[code]}{8 * view.itemsize}", list(view.shape)
     else:
         raise TypeError(f"an output of format '{view.format}' has no dtype")
-    size, raw = struct.calcsize(CODES[dtype]), view.tobytes()  # row-major, whatever the strides are
+    return from_bytes(dtype, view.tobytes(), shape or [1])  # row-major, whatever the strides are
+
+
+def from_bytes(dtype, raw, shape):
+    """An output from the bytes of its elements, row-major and in this machine's byte order."""
+    size = struct.calcsize(CODES[dtype])
     if sys.byteorder == "big":
         raw = b"".join(raw[i : i + size][::-1] for i in range(0, len(raw), size))
-    return Output(dtype, raw, shape or [1])
+    return Output(dtype, raw, shape)
+
+
+class Said(dict):
+    """Outputs of an operation whose library says more of the run: `chosen` or `declared`, as an observation has them.
+    What it says of the first run of a request is told."""
+
+    def __init__(self, outputs, **facts):
+        super().__init__(outputs)
+        self.facts = facts
 
 
 def op(name):
@@ -270,19 +284,20 @@ def observe(request, session):
     settings = session.settings(request)
     threads = session.use_threads(settings.get("threads")) if session.initial_threads else 0
     function, params, inputs = OPS[request["op"]], Params(request["params"]), session.inputs_for(request)
-    tallies, times = {}, []
+    tallies, times, said = {}, [], None
     for run in range(request["runs"]):
         inputs.run, inputs.spent_ns = run, 0
         start = time.perf_counter_ns()
         outputs = function(params, inputs)
         times.append(max(time.perf_counter_ns() - start - inputs.spent_ns, 0))
+        said = getattr(outputs, "facts", {}) if said is None else said
         if tallies and list(outputs) != list(tallies):
             raise ValueError("a run returned other outputs than the first")
         for name, output in outputs.items():
             tallies.setdefault(name, Tally(output)).add(run, output)
     later = times[1:] or times
     answer = {"type": "observation", "outputs": [t.message(name) for name, t in tallies.items()],
-              "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(later) // len(later)}}
+              "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(later) // len(later)}, **said}
     if threads:
         answer["threads"] = threads
     worst = max(tallies, key=lambda name: tallies[name].outside())

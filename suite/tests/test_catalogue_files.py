@@ -247,7 +247,7 @@ class List(unittest.TestCase):
             remedy, along = row.get("remedy", {}), row.get("remedy_along", {})
             held = {*row["guarantee"]["covers"], *row["guarantee"]["invariant"]}
             axes = {axis for axis, member in MEMBERS.items() if member in row}
-            if threaded & set(row["tags"]) or family == "python/numpy":
+            if threaded & set(row["tags"]) or family in ("python/numpy", "python/pytorch"):
                 axes.add("threads")
             axes = axes & {"isa"} if family in own else axes
             with self.subTest(case=row["id"]):

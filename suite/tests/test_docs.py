@@ -551,7 +551,7 @@ class Completion(unittest.TestCase):
             (self.folder / name).unlink()
         self.assertEqual(ask("al", DETPROBE_PROBE_PATH=str(self.folder)), ["alone/x/a", "alone/x/b"])
         self.assertEqual(ask("python/stdlib/list-s"), ["python/stdlib/list-sum"])
-        self.assertEqual(ask("@py"), ["@python"])
+        self.assertEqual(ask("@pyth"), ["@python"])
         self.assertIn("@openmp", ask("@"))
         self.assertEqual(ask("nothing/"), [])
         self.assertEqual({case for family in families for case in ask(family)}, listed, "controls are none of them")
@@ -593,8 +593,8 @@ class Completion(unittest.TestCase):
     def test_bash_operands(self):
         self.assertEqual(bash_completes(DETPROBE, "run", "python/stdlib/list-s"), ["python/stdlib/list-sum"])
         self.assertEqual(bash_completes(DETPROBE, "run", "'python/stdlib/list-s"), ["python/stdlib/list-sum"])
-        self.assertEqual(bash_completes(DETPROBE, "run", "@pyt"), ["@python"])
-        self.assertEqual(bash_completes(DETPROBE, "list", "--exclude", "@pyt"), ["@python"])
+        self.assertEqual(bash_completes(DETPROBE, "run", "@pyth"), ["@python"])
+        self.assertEqual(bash_completes(DETPROBE, "list", "--exclude", "@pyth"), ["@python"])
         self.assertEqual(bash_completes(DETPROBE, "list", "--exclude", "@"),
                          run([DETPROBE, "__complete", "@"]).stdout.split())
         self.assertEqual(self.bash("show", "se"), ["second.json"])
@@ -611,9 +611,9 @@ class Completion(unittest.TestCase):
         ("detprobe run --level q\t", "detprobe run --level quick "),
         ("detprobe run --level=q\t", "detprobe run --level=quick "),
         ("detprobe run pyt\tst\tlist-s\t", "detprobe run python/stdlib/list-sum "),
-        ("detprobe run @pyt\t", "detprobe run @python "),
-        ("detprobe run --exclude @pyt\t", "detprobe run --exclude @python "),
-        ("detprobe run --exclude=@pyt\t", "detprobe run --exclude=@python "),
+        ("detprobe run @pyth\t", "detprobe run @python "),
+        ("detprobe run --exclude @pyth\t", "detprobe run --exclude @python "),
+        ("detprobe run --exclude=@pyth\t", "detprobe run --exclude=@python "),
         ("detprobe run 'pyt\tst\tlist-s\t", "detprobe run 'python/stdlib/list-sum' "),
         ("detprobe list --exclude=pyt\tst\t", "detprobe list --exclude=python/stdlib/"),
         ("detprobe val\tse\t", "detprobe validate second.json "),
@@ -673,7 +673,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.fish("run --level q"), ["quick"])
         self.assertEqual(self.fish("run --level=q"), ["--level=quick"])
         self.assertEqual(self.fish("run python/stdlib/list-s"), ["python/stdlib/list-sum"])
-        self.assertEqual(self.fish("run @pyt"), ["@python"])
+        self.assertEqual(self.fish("run @pyth"), ["@python"])
         self.assertEqual(self.fish("run 'python/stdlib/list-s"), ["python/stdlib/list-sum"])
         self.assertEqual(self.fish("validate se"), ["second.json"])
         self.assertEqual(self.fish("run --axis fresh,bus"), ["fresh,busy"])

@@ -189,6 +189,10 @@ def spoil(params, inputs):
     values[0], words[0] = 0.0, 0
     return {"y": kit.from_memory(inputs.array("x", 4, "f32")), "w": kit.from_memory(inputs.array("w", 3))}
 
+@kit.op("said")
+def said(params, inputs):
+    return kit.Said({"y": kit.u8([1])}, chosen=f"way {inputs.run}", declared="nondeterministic")
+
 kit.main("odd")
 '''
 # A library of 3 threads that can be told to run up to 4.
@@ -257,6 +261,12 @@ class Requests(unittest.TestCase):
                                 ("unsupported", speak.request("count", {}, axis="threads", setting="2"))):
             ((answer,),) = self.ask(message)
             self.assertEqual((answer["type"], answer["reason"]), ("skip", wanted))
+
+    def test_what_the_library_says(self):
+        said, after = self.ask(speak.request("said", {}), speak.request("count", {}, runs=1))
+        found = speak.observation(said)
+        self.assertEqual((found["chosen"], found["declared"], speak.distinct(said)), ("way 0", "nondeterministic", 1))
+        self.assertFalse({"chosen", "declared"} & set(speak.observation(after)))
 
     def test_fresh_is_answered(self):
         (answer,) = self.ask(speak.request("count", {}, axis="fresh", setting="1", runs=1))
