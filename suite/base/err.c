@@ -22,6 +22,8 @@ const struct dp_exit_meaning dp_exit_meanings[] = {
     {DP_EXIT_USAGE, "64", "bad usage"},
     {DP_EXIT_DATA, "65", "bad input: a file, a stack, a signature, or reports that cannot be compared"},
     {DP_EXIT_NOTHING_RAN, "77", "nothing could run"},
+    {DP_EXIT_CANNOT_RUN, "126", "the command of audit --exec is there and cannot be run"},
+    {DP_EXIT_NOT_FOUND, "127", "the command of audit --exec is not found"},
     {DP_EXIT_SIGNAL, "128+N", "stopped by signal N; the report is written and marked interrupted"},
 };
 const size_t dp_exit_meaning_count = sizeof(dp_exit_meanings) / sizeof(dp_exit_meanings[0]);

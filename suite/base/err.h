@@ -19,6 +19,8 @@ enum dp_exit {
     DP_EXIT_USAGE = 64,
     DP_EXIT_DATA = 65,
     DP_EXIT_NOTHING_RAN = 77,
+    DP_EXIT_CANNOT_RUN = 126, /* these two as env(1) and others have them that run a command */
+    DP_EXIT_NOT_FOUND = 127,
     DP_EXIT_SIGNAL = 128 /* + the signal's number */
 };
 

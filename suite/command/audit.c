@@ -86,9 +86,10 @@ static const struct dp_command_line command_line = {
         "be seen from outside. With --exec the command's exit code is the program's.",
     .exits = {{DP_EXIT_OK, "every setting is ok or ignored; printed with --shell"},
               {DP_EXIT_FINDINGS, "a setting is missing, wrong, unknown or too late"},
-              {DP_EXIT_NO_VERDICT,
-               "no probes installed, not written, or the command of --exec cannot be started"},
+              {DP_EXIT_NO_VERDICT, "no probes installed, or not written"},
               {DP_EXIT_DATA, "bad catalogue, stack or process"},
+              {DP_EXIT_CANNOT_RUN, "the command of --exec is there and cannot be run"},
+              {DP_EXIT_NOT_FOUND, "the command of --exec is not found"},
               {DP_EXIT_SIGNAL, "a proof was stopped by signal N"}},
     .examples =
         {{"detprobe audit", "what is installed here"},
@@ -143,15 +144,36 @@ static char **process_environment(const char *digits, struct dp_err *err)
     return ret;
 }
 
-static const char *look_up(char **environment, const char *name)
+/* The value; where there are several, the first, as getenv() does. *ret_rest is what stands behind it. */
+static const char *look_up_from(char **environment, const char *name, char ***ret_rest)
 {
     const size_t length = strlen(name);
     for (; *environment; environment++) {
         if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') {
+            *ret_rest = environment + 1;
             return *environment + length + 1;
         }
     }
     return NULL;
+}
+
+static const char *look_up(char **environment, const char *name)
+{
+    char **rest;
+    return look_up_from(environment, name, &rest);
+}
+
+/* Two values of one variable: a shell takes the last, getenv() the first. */
+static bool is_ambiguous(char **environment, const char *name)
+{
+    char **rest;
+    const char *value = look_up_from(environment, name, &rest), *next;
+    while (value && (next = look_up_from(rest, name, &rest))) {
+        if (strcmp(next, value) != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 char **audit_with(char **environment, const char *name, const char *value, char **ret_own)
@@ -197,6 +219,19 @@ static void add_python(struct dp_readers *readers, const char *path)
         char *prefix = dp_printf("%.*s", (int)(bin - path), path);
         dp_readers_add_prefix(readers, prefix);
         free(prefix);
+    }
+}
+
+/* What is judged must not decide what is found: with a PYTHONHASHSEED that it cannot read no Python starts,
+ * and then nothing here would read it. From now on programs start without the variables. */
+static void clear_judged(void)
+{
+    const json_t *settings = json_object_get(dp_audit_settings(), "settings");
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const json_t *setting = json_array_get(settings, i);
+        if (json_object_get(setting, "reader")) {
+            unsetenv(dp_json_string(setting, "name", ""));
+        }
     }
 }
 
@@ -258,6 +293,7 @@ static int look_here(struct looking *looking, const struct dp_stack *stack, stru
             dp_readers_add_prefix(&looking->readers, prefix);
         }
     }
+    clear_judged();
     ask_programs(looking, &catalogue, stack);
     dp_catalogue_free(&catalogue);
     return 0;
@@ -272,7 +308,7 @@ static int look(struct looking *looking, char **environment, struct dp_err *err)
     dp_readers_open(&looking->readers);
     dp_machine_read("", &looking->machine);
     looking->hellos = json_array();
-    int rc = name ? dp_stack_open(name, &stack, err) : 0;
+    int rc = name ? dp_stack_look_at(name, &stack, err) : 0;
     if (rc == 0 && stack.mapped) {
         looking->running = true;
         looking->environment = process_environment(stack.name + strlen(prefix), err);
@@ -326,7 +362,13 @@ static int check_names(const struct dp_strings *names, struct dp_err *err)
         for (size_t i = 0; i < count; i++) {
             found = found || dp_glob_match(names->items[n], known[i]);
         }
+        char *upper = dp_strdup(names->items[n]);
+        for (char *at = upper; *at; at++) {
+            *at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
+        }
         const char *near = dp_suggest(names->items[n], known, count);
+        near = near ? near : dp_suggest(upper, known, count);
+        free(upper);
         if (!found) {
             rc = near ? dp_err_set(err, DP_EXIT_USAGE, "unknown setting '%.80s', did you mean '%s'?",
                                    names->items[n], near)
@@ -403,6 +445,11 @@ static bool judge_variable(const struct looking *looking, struct audit_row *row)
     seen.version = version;
     take_other(looking, row->setting, &seen);
     dp_audit_judge(row->setting, &seen, &row->verdict);
+    if (is_ambiguous(looking->environment, name) && row->verdict.status != DP_AUDIT_IGNORED) {
+        row->verdict.status = DP_AUDIT_UNKNOWN;
+        snprintf(row->verdict.reason, sizeof(row->verdict.reason),
+                 "it stands several times in the environment, programs differ in which value they take");
+    }
     row->shown_effect = json_is_true(json_object_get(reader, "foreign"));
     row->brief = row->shown_effect && !seen.value && looking->options->names.count == 0;
     row->value = seen.value ? dp_strdup(seen.value) : NULL;
@@ -449,6 +496,13 @@ static void judge_all(const struct looking *looking, struct audit *audit)
 
 /* --- delivering --- */
 
+/* The command without a "--" that ends the options before it. */
+static struct dp_strings without_dashes(const struct dp_strings *command)
+{
+    const size_t dashes = command->count > 0 && strcmp(command->items[0], "--") == 0;
+    return (struct dp_strings){.items = command->items + dashes, .count = command->count - dashes};
+}
+
 /* Runs the command with what is to be mended. Comes back where it cannot. */
 static int execute(const struct audit *audit, const struct dp_strings *command, struct dp_err *err)
 {
@@ -471,7 +525,8 @@ static int execute(const struct audit *audit, const struct dp_strings *command, 
     }
     signal(SIGXFSZ, SIG_DFL); /* ignored by us alone */
     execvpe(words[0], words, environment);
-    dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot start '%.200s': %s", words[0], dp_reason(errno));
+    dp_err_set(err, errno == ENOENT ? DP_EXIT_NOT_FOUND : DP_EXIT_CANNOT_RUN, "cannot start '%.200s': %s",
+               words[0], dp_reason(errno));
     for (size_t i = 0; i < command->count; i++) {
         free(words[i]);
     }
@@ -507,7 +562,8 @@ static int print(const struct audit *audit, const struct audit_options *o, struc
 static int deliver(struct audit *audit, const struct audit_options *o, struct dp_err *err)
 {
     if (o->command.count > 0) {
-        return execute(audit, &o->command, err);
+        const struct dp_strings command = without_dashes(&o->command);
+        return execute(audit, &command, err);
     }
     const int stopped = o->prove ? audit_prove(audit) : 0;
     if (print(audit, o, err) != 0) {
@@ -534,7 +590,8 @@ static int check_options(const struct audit_options *o, struct dp_err *err)
         return dp_err_set(err, DP_EXIT_USAGE,
                           "a running process has its environment, drop '--prove' and '--exec'");
     }
-    if (o->command.count > 0 && !o->command.items[0][0]) {
+    const struct dp_strings command = without_dashes(&o->command);
+    if (o->command.count > 0 && (command.count == 0 || !command.items[0][0])) {
         return dp_err_set(err, DP_EXIT_USAGE, "option '--exec' needs a command");
     }
     return check_names(&o->names, err);

@@ -221,6 +221,10 @@ static void put_sentence(const struct audit *audit, struct dp_text *out)
 {
     size_t counts[DP_AUDIT_STATUSES] = {0}, findings = 0;
     bool mend = false;
+    if (audit->count == 0) {
+        dp_text_put(out, "nothing here has such a setting\n");
+        return;
+    }
     for (size_t i = 0; i < audit->count; i++) {
         counts[audit->rows[i].verdict.status]++;
         mend = mend || audit->rows[i].mend;

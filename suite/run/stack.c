@@ -290,20 +290,21 @@ static int check_variables(struct dp_err *err)
     return rc;
 }
 
-static bool holds_anything(const struct dp_stack *stack)
+static int check_holds(const char *text, const struct dp_stack *stack, struct dp_err *err)
 {
     const char *role;
     json_t *file;
+    bool holds = stack->python != NULL;
     json_object_foreach(stack->roles, role, file)
     {
-        if (json_is_string(file)) {
-            return true;
-        }
+        holds = holds || json_is_string(file);
     }
-    return stack->python != NULL;
+    return holds ? 0
+                 : dp_err_set(err, DP_EXIT_DATA,
+                              "stack '%.300s' holds no library that a probe program measures", text);
 }
 
-int dp_stack_open(const char *text, struct dp_stack *ret, struct dp_err *err)
+int dp_stack_look_at(const char *text, struct dp_stack *ret, struct dp_err *err)
 {
     static const char prefix[] = "pid:";
     const bool process = strncmp(text, prefix, strlen(prefix)) == 0;
@@ -313,12 +314,21 @@ int dp_stack_open(const char *text, struct dp_stack *ret, struct dp_err *err)
     if (rc == 0) {
         rc = process ? dp_stack_open_process(text + strlen(prefix), ret, err) : open_folder(text, ret, err);
     }
-    if (rc == 0 && !holds_anything(ret)) {
-        rc = dp_err_set(err, DP_EXIT_DATA, "stack '%.300s' holds no library that a probe program measures",
-                        text);
+    if (rc == 0 && !process) {
+        rc = check_holds(text, ret, err);
     }
     if (rc) {
         dp_stack_free(ret);
+    }
+    return rc;
+}
+
+int dp_stack_open(const char *text, struct dp_stack *ret, struct dp_err *err)
+{
+    int rc = dp_stack_look_at(text, ret, err);
+    if (rc == 0 && check_holds(text, ret, err) != 0) {
+        dp_stack_free(ret);
+        rc = -1;
     }
     return rc;
 }

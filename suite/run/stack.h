@@ -23,6 +23,8 @@ struct dp_stack {
 
 /* Code 64 for a word that names no stack, 65 for one that cannot be read or holds nothing to measure. */
 int dp_stack_open(const char *text, struct dp_stack *ret, struct dp_err *err);
+/* The same for what is not to be measured: a process may have loaded nothing that programs measure. */
+int dp_stack_look_at(const char *text, struct dp_stack *ret, struct dp_err *err);
 void dp_stack_free(struct dp_stack *stack);
 
 /* Lets the programs of the catalogue, started from now on, take the stack's files and its interpreter. */

@@ -174,6 +174,38 @@ class Shells(Case):
             self.assertEqual(fixed["PYTHONHASHSEED"], "0")
             self.assertFalse(mark.exists(), "a value was run")
 
+    def test_values_that_stop_what_reads_them(self):
+        """No Python starts with such a seed: it is found all the same, without --for."""
+        rows = self.audit(variables={"PYTHONHASHSEED": "seed", "GLIBC_TUNABLES": "x" * 3000, "OMP_NUM_THREADS": "9" * 30},
+                          code=1)
+        self.assertEqual(rows["PYTHONHASHSEED"]["status"], "unknown")
+        self.assertIn("version", rows["PYTHONHASHSEED"]["reader"])
+        self.assertEqual(rows["GLIBC_TUNABLES"]["status"], "unknown")
+
+    def test_two_values(self):
+        """What getenv() takes is shown, and nobody can tell which one a program takes; --exec gives one."""
+        code = f"""
+import ctypes, sys
+words = [b"detprobe", b"audit", *map(str.encode, sys.argv[1:]), None]
+pairs = [b"PATH={os.environ['PATH']}", b"PYTHONHASHSEED=4", b"PYTHONHASHSEED=random", b"OMP_DYNAMIC=false", b"OMP_DYNAMIC=false", None]
+array = lambda items: (ctypes.c_char_p * len(items))(*items)
+ctypes.CDLL(None).execve({os.fsencode(DETPROBE)!r}, array(words), array(pairs))
+"""
+        def twice(*words):
+            return subprocess.run([sys.executable, "-c", code, "PYTHONHASHSEED", "OMP_DYNAMIC", *words], capture_output=True,
+                                  env=environment(), text=True, timeout=60, check=False).stdout
+        rows = {row["name"]: row for row in json.loads(twice("--json"))}
+        self.assertEqual((rows["PYTHONHASHSEED"]["status"], rows["PYTHONHASHSEED"]["value"]), ("unknown", "4"))
+        self.assertEqual(rows["OMP_DYNAMIC"]["status"], "ok")
+        self.assertEqual(twice("--exec", "env").count("PYTHONHASHSEED=0\n"), 1)
+        self.assertNotIn("random", twice("--exec", "env"))
+
+    def test_many_variables(self):
+        many = {f"VARIABLE_{i}": "x" * 90 for i in range(10000)}
+        self.assertEqual(self.audit("PYTHONHASHSEED", variables=many)["PYTHONHASHSEED"]["status"], "missing")
+        done = detprobe("PYTHONHASHSEED", "--exec", "env", variables=many)
+        self.assertEqual((done.stdout.count("VARIABLE_"), done.stdout.count("PYTHONHASHSEED=0\n")), (10000, 1))
+
     def test_flags_that_nobody_can_read_are_left_alone(self):
         rows = self.audit("--for", "jax", "XLA_FLAGS", variables={"XLA_FLAGS": "/etc/xla-flags"}, code=1)
         self.assertEqual(rows["XLA_FLAGS"]["status"], "unknown")
@@ -240,6 +272,10 @@ class Choosing(Case):
         self.assertEqual(self.audit("--stack", stack, variables={"OPENBLAS_CORETYPE": "Zen"})["OPENBLAS_CORETYPE"]["status"],
                          "ignored")
 
+    def test_nothing_chosen(self):
+        done = detprobe("NCCL_*", "--for", "cpu")
+        self.assertEqual((done.returncode, done.stdout), (0, "nothing here has such a setting\n"))
+
     def test_names(self):
         self.assertEqual(set(self.audit("OMP_*")), {"OMP_NUM_THREADS", "OMP_DYNAMIC", "OMP_SCHEDULE"})
         self.assertEqual(set(self.audit("NCCL_DETERMINISTIC")), {"NCCL_DETERMINISTIC"})
@@ -254,6 +290,8 @@ class Choosing(Case):
         self.refused(64, "--prove", "--shell", text="'--prove' goes with")
         self.refused(64, "--exec", text="needs a value")
         self.refused(64, "--exec", "", text="needs a command")
+        self.refused(64, "--exec", "--", text="needs a command")
+        self.refused(64, "omp_num_threads", text="did you mean 'OMP_NUM_THREADS'?")
         self.refused(64, "--stack", "pid:x", text="names no process")
         self.refused(64, "--stack", f"pid:{os.getpid()}", "--prove", text="a running process")
         self.refused(65, "--stack", self.folder / "none", text="cannot open stack")
@@ -312,11 +350,40 @@ class Exec(Case):
         self.assertEqual(len({detprobe(*words).stdout for _ in range(3)}), 1)
 
     def test_cannot_start(self):
-        self.refused(2, "--exec", "no-such-command-anywhere", text="cannot start 'no-such-command-anywhere': no such file")
-        self.refused(2, "--exec", self.folder, text="cannot start")
+        """As env(1) says it: 127 where there is none, 126 where it cannot be run."""
+        self.refused(127, "--exec", "no-such-command-anywhere", text="cannot start 'no-such-command-anywhere': no such file")
+        self.refused(126, "--exec", self.folder, text="cannot start")
+
+    def test_dashes(self):
+        """The end of options may be said before the command; what comes later is the command's."""
+        self.assertEqual(detprobe("--exec", "--", "echo", "--", "-n", "x").stdout, "-- -n x\n")
+
+    def test_signals_are_the_usual_ones(self):
+        self.assertIn("SigIgn:\t0000000000000000\n", detprobe("--exec", "cat", "/proc/self/status").stdout)
 
 
 class Processes(Case):
+    def test_nothing_to_measure(self):
+        """A program that loaded none of the measured libraries has an environment all the same."""
+        child = subprocess.Popen(["sleep", "60"], env=environment({"MALLOC_PERTURB_": "7", "OMP_DYNAMIC": "true"}))
+        self.addCleanup(lambda: (child.kill(), child.wait()))
+        while "sleep" not in os.readlink(f"/proc/{child.pid}/exe") and "coreutils" not in os.readlink(f"/proc/{child.pid}/exe"):
+            time.sleep(0.01)
+        rows = self.audit("--stack", f"pid:{child.pid}", code=1)
+        self.assertEqual((rows["MALLOC_PERTURB_"]["status"], rows["OMP_DYNAMIC"]["status"]), ("wrong", "ignored"))
+        child.kill()
+        child.wait()
+        self.refused(65, "--stack", f"pid:{child.pid}", text="no such process")
+
+    def test_of_somebody_else(self):
+        """Process 1 is root's; for root another user asks."""
+        try:
+            done = detprobe("--stack", "pid:1", **({"user": 65534, "extra_groups": []} if os.getuid() == 0 else {}))
+        except PermissionError:
+            self.skipTest("nobody else can reach the program")
+        self.assertEqual((done.returncode, done.stdout), (65, ""))
+        self.assertIn("permission denied, run as the process's owner", done.stderr)
+
     """What a process was started with and what it has loaded since."""
 
     HOLDS = """
