@@ -231,6 +231,11 @@ static const char *const variables[] = {
     "NPY_DISABLE_CPU_FEATURES",
     "NPY_ENABLE_CPU_FEATURES",
     "ATEN_CPU_CAPABILITY",
+    /* MPI: components and algorithms, transports */
+    "OMPI_MCA_*",
+    "PRTE_MCA_*",
+    "MPIR_CVAR_*",
+    "UCX_*",
     /* which libraries are loaded, and the C library itself */
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",
