@@ -181,7 +181,7 @@ class ExitCodes(Case):
     def test_nothing_ran(self):
         report, _ = self.run_fakes("fake/start-missing/*", code=77, folders=("starts",))
         self.assertEqual(words(report, "fake/start-missing/one")[0], "skipped")
-        done = detprobe("run", "@mpi", "--level", "quick")
+        done = detprobe("run", "@mpi", "--level", "quick", environment={"PATH": "/nowhere"})
         self.assertEqual(done.returncode, 77, done.stderr)
 
     def test_machine_without_python(self):

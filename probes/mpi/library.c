@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding MPIs, and the variables with which their ranks run on one machine alone: without a network, more
+ * ranks than cores, as root in a container. What the user has set stays.
+ */
+#include "probes/mpi/library.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probes/mpi/child.h"
+#include "probes/mpi/shared.h"
+
+static struct mpi_library libraries[] = {
+    {.name = "openmpi",
+     .title = "Open MPI",
+     .mpirun = {"mpirun.openmpi", "mpirun"},
+     .signs = "Open MPI|OpenRTE|PRRTE|prterun"},
+    {.name = "mpich", .title = "MPICH", .mpirun = {"mpirun.mpich", "mpirun"}, .signs = "HYDRA"},
+};
+enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
+
+static const struct {
+    const char *name, *value;
+} variables[] = {
+    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"PRTE_ALLOW_RUN_AS_ROOT", "1"}, /* from Open MPI 5 on, whose launcher is PRRTE */
+    {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"OMPI_MCA_plm", "isolated"}, /* this machine alone, also inside of a batch job */
+    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    {"OMPI_MCA_mpi_yield_when_idle", "1"},
+    {"OMPI_MCA_pml", "ob1"}, /* shared memory, without asking the kernel for another process' memory */
+    {"OMPI_MCA_btl", "self,vader"},
+    {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+    {"OMPI_MCA_smsc", "^cma"},
+    {"OMPI_MCA_coll_tuned_use_dynamic_rules", "1"}, /* without it no algorithm can be chosen */
+    {"HYDRA_LAUNCHER", "fork"},
+};
+
+static void cannot(struct mpi_library *library, const char *reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void cannot(struct mpi_library *library, const char *reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(library->text, sizeof(library->text), format, args);
+    va_end(args);
+    library->not_found[0] = reason;
+    library->not_found[1] = library->text;
+}
+
+/* The file of a program in PATH. */
+static bool find_in_path(const char *name, char ret[PATH_MAX])
+{
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        const size_t length = strcspn(path, ":");
+        const int written = snprintf(ret, PATH_MAX, "%.*s/%s", (int)length, path, name);
+        if (length > 0 && written < PATH_MAX && access(ret, X_OK) == 0) {
+            return true;
+        }
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+static bool has_any(const char *text, const char *words)
+{
+    char word[64];
+    for (; *words; words += strcspn(words, "|"), words += *words == '|') {
+        snprintf(word, sizeof(word), "%.*s", (int)strcspn(words, "|"), words);
+        if (strstr(text, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A plain `mpirun` may be anybody's, so each is asked. */
+static void find_launcher(struct mpi_library *library)
+{
+    char text[4096];
+    for (int i = 0; library->mpirun[i]; i++) {
+        const char *const argv[] = {library->launcher, "--version", NULL};
+        if (find_in_path(library->mpirun[i], library->launcher) && child_ask(argv, text, sizeof(text)) == 0 &&
+            has_any(text, library->signs)) {
+            return;
+        }
+    }
+    cannot(library, "library_missing", "%s was not found in PATH (%s, or mpirun)", library->title,
+           library->mpirun[0]);
+}
+
+static void find_rank(struct mpi_library *library)
+{
+    char text[4096], folder[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    const int written = snprintf(library->rank, sizeof(library->rank), "%.*s/rank-%s",
+                                 (int)(slash ? slash - folder : 0), folder, library->name);
+    const char *const argv[] = {library->rank, "--about", NULL};
+    if (written >= (int)sizeof(library->rank) || access(library->rank, X_OK)) {
+        cannot(library, "not_built", "the headers of %s were not found when detprobe was built",
+               library->title);
+    } else if (child_ask(argv, text, sizeof(text))) {
+        cannot(library, "library_missing", "%s does not load: %.150s", library->title, child_words(text));
+    } else if (sscanf(text, "%63s %511s", library->version, library->path) != 2) {
+        cannot(library, "version", "%s does not say its version", library->title);
+    }
+}
+
+int mpi_open(void)
+{
+    const struct mpi_library *any;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        setenv(variables[i].name, variables[i].value, 0);
+    }
+    for (int i = 0; i < LIBRARIES; i++) {
+        find_rank(&libraries[i]);
+        if (!libraries[i].not_found[0]) {
+            find_launcher(&libraries[i]);
+        }
+    }
+    const int rc = mpi_library_find("any", &any);
+    return rc ? rc : shared_open();
+}
+
+int mpi_libraries(struct kit_library *ret, int max)
+{
+    int count = 0;
+    for (int i = 0; i < LIBRARIES && count < max; i++) {
+        const struct mpi_library *library = &libraries[i];
+        if (!library->not_found[0]) {
+            ret[count].role = library->name;
+            snprintf(ret[count].name, sizeof(ret->name), "%s", library->title);
+            snprintf(ret[count].version, sizeof(ret->version), "%s", library->version);
+            snprintf(ret[count++].path, sizeof(ret->path), "%s", library->path);
+        }
+    }
+    return count;
+}
+
+int mpi_library_find(const char *name, const struct mpi_library **ret)
+{
+    const struct mpi_library *last = NULL;
+    const bool any = strcmp(name, "any") == 0;
+    for (int i = 0; i < LIBRARIES; i++) {
+        if (any || strcmp(libraries[i].name, name) == 0) {
+            last = &libraries[i];
+            if (!last->not_found[0]) {
+                *ret = last;
+                return KIT_OK;
+            }
+        }
+    }
+    return last ? kit_skip(last->not_found[0], "%s", last->not_found[1])
+                : kit_fail("bad params: no MPI is called '%s'", name);
+}
