@@ -195,7 +195,7 @@ static void print_next(const struct language *language, const char *folder, cons
 {
     struct dp_text word = DP_TEXT(FILE_MOST);
     dp_text_put_word(&word, folder);
-    printf("made %s, what to change is marked CHANGE; as it is:\n\n", word.data);
+    printf("made %s: it works as it is, what to change is marked CHANGE\n\n", word.data);
     if (language->built) {
         printf("  make -C %s\n", word.data);
     }

@@ -22,6 +22,54 @@ NOBODY = 65534
 # No compiler of the build's: what a user's machine has.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not re.match(r"DETPROBE_|CC$|CFLAGS$|LDFLAGS$|PYTHONHASHSEED$|OMP_", name)}
+# A probe in C++, which has no designated initialisers for arrays.
+CPP = r"""
+#include "op.h"
+
+static int describe(const kit_params *params, kit_shape *ret)
+{
+    int64_t n;
+    if (kit_param_int(params, "n", &n)) {
+        return KIT_FAILED;
+    }
+    ret->count = 2;
+    for (int i = 0; i < 2; i++) {
+        kit_operand &operand = ret->operand[i];
+        operand.name = i ? "y" : "x";
+        operand.role = i ? KIT_OUT : KIT_IN;
+        operand.dtype = KIT_F64;
+        operand.ndim = 1;
+        operand.shape[0] = i ? 1 : n;
+        operand.batch_dim = -1;
+    }
+    return KIT_OK;
+}
+
+static int run(kit_call *call, const kit_buffers *buffers)
+{
+    const double *x = static_cast<const double *>(buffers->data[0]);
+    double &y = *static_cast<double *>(buffers->data[1]);
+    y = 0;
+    for (int64_t i = 0; i < call->shape->operand[0].shape[0]; i++) {
+        y += x[i];
+    }
+    return KIT_OK;
+}
+
+int main()
+{
+    static op sum = op();
+    sum.name = "sum";
+    sum.describe = describe;
+    sum.run = run;
+    static const op *const ops[] = {&sum, nullptr};
+    static kit_program program = kit_program();
+    program.name = "loop";
+    program.backend = "cpu";
+    program.ops = ops;
+    return kit_main(&program);
+}
+"""
 
 
 class Case(unittest.TestCase):
@@ -191,7 +239,7 @@ class Objects(Case):
         done = self.shell(self.commands[-1] + " --level quick -o report.json", expect=expect)
         report = json.loads((self.folder / "report.json").read_text())
         REPORT.validate(report)
-        return done, {(r["observed"], r["reason"]) for r in report["body"]["results"]}
+        return done, {(r["observed"], r.get("reason")) for r in report["body"]["results"]}
 
     def test_not_built(self):
         self.refused(self.commands[-1], 65, "program 'loop.so' is not in", "build it first")
@@ -232,6 +280,18 @@ class Objects(Case):
         done, results = self.run_quick(77)
         self.assertEqual(results, {("skipped", "library_missing")})
         self.assertIn("loop.so", done.stdout)
+
+    def test_in_cpp(self):
+        if not shutil.which("c++"):
+            self.skipTest("c++ is not installed")
+        (self.folder / "loop/loop.cpp").write_text(CPP)
+        done = self.shell("c++ -O2 -Wall -Wextra -Wno-unused-parameter -fPIC -shared -o loop/loop.so loop/loop.cpp")
+        self.assertEqual(done.stderr, "")
+        catalogue = json.loads((self.folder / "loop/loop.json").read_text())
+        catalogue["cases"] = [{"id": "cpu/loop/sum-of-1000", "params": {"n": 1000}}]
+        (self.folder / "loop/loop.json").write_text(json.dumps(catalogue))
+        _, results = self.run_quick(0)
+        self.assertEqual(results, {("repeats", None)})
 
     def test_by_hand(self):
         load = BUILD / "probes/kit/load"

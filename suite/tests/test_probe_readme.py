@@ -18,6 +18,7 @@ import unittest
 
 import jsonschema
 
+import readme_block
 import speak
 
 PAGE, DETPROBE, LOAD, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
@@ -25,11 +26,6 @@ REPORT = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "report.schema.js
 # What a reader's shell does not set.
 UNSET = dict.fromkeys(("DETPROBE_PROBE_PATH", "PYTHONHASHSEED", "CC", "CFLAGS", "LDFLAGS", "MAKEFLAGS"))
 CHECKER = doctest.OutputChecker()
-
-
-def blocks():
-    """(language, name, text) of each block of the page, in order."""
-    return re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
 def transactions(text):
@@ -60,7 +56,7 @@ class Page(unittest.TestCase):
         cls.addClassCleanup(holder.cleanup)
         cls.folder = pathlib.Path(holder.name)
         cls.printed = []  # (command, what the page shows, what it printed)
-        for language, name, text in blocks():
+        for language, name, text in readme_block.blocks(PAGE):
             if language == "console":
                 cls.printed += [(command, shown, cls.shell(command)[1]) for command, shown in transactions(text)]
             elif language == "diff":
@@ -124,7 +120,7 @@ class Kits(Page):
     """What the page says of the kits, of the probes that its reader has made."""
 
     def test_transcript(self):
-        ((_, name, text),) = [block for block in blocks() if block[0] == "transcript"]
+        ((_, name, text),) = [block for block in readme_block.blocks(PAGE) if block[0] == "transcript"]
         requests = [json.loads(line[2:]) for line in text.splitlines() if line.startswith("> ")]
         wanted = [json.loads(line[2:]) for line in text.splitlines() if line.startswith("< ")]
         _, answers, status = speak.converse([sys.executable, self.folder / name], requests)
