@@ -12,7 +12,6 @@
 
 enum operand { X, Y };
 enum order { ARRIVAL, FIXED };
-enum { TILE = 64 };
 
 static int read_order(const struct kit_params *params, int *ret)
 {
@@ -39,6 +38,7 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
 
 static void add_on_arrival(const float *x, float *y, int64_t rows, int64_t columns, int threads)
 {
+    enum { TILE = 64 };
     for (int64_t j = 0; j < columns; j++) {
         y[j] = 0;
     }
