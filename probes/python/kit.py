@@ -123,7 +123,7 @@ class Inputs:
     def __init__(self, request):
         self.key = f"{request['seed']}/{request['problem']}"
         self.set = request["set"]
-        self.run = 0  # number of the run within the request; for controls only
+        self.run = 0  # number of the run within the request: for controls, and for what each run finds around it
         self.spent_ns = 0
         self.made = {}
 
