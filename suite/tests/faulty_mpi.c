@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An MPI whose allreduce fails: by the profiling interface (MPI-4.1, section 15.2) this one is called instead
- * of the library's. DETPROBE_TEST_FAULT says what the second rank does: its result has a flipped bit, it is
- * killed, it aborts, or it never comes.
+ * of the library's. DETPROBE_TEST_FAULT says what the second rank does: its result has a flipped bit, its
+ * values are lost, it is killed, it aborts, or it never comes.
  */
 #include <mpi.h>
 
@@ -25,7 +25,10 @@ int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_
     while (strcmp(fault, "absent") == 0) {
         pause();
     }
-    const int rc = PMPI_Allreduce(from, to, count, type, op, comm);
+    void *const zeros = calloc((size_t)count, sizeof(double)); /* of the widest type */
+    const int rc =
+        PMPI_Allreduce(zeros && strcmp(fault, "lost") == 0 ? zeros : from, to, count, type, op, comm);
+    free(zeros);
     if (strcmp(fault, "flip") == 0) {
         ((unsigned char *)to)[0] ^= 1;
     }

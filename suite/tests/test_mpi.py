@@ -7,11 +7,13 @@ PROGRAMS is the folder of the built MPI probes. A FAULTY-RANK is the rank progra
 allreduce that fails as DETPROBE_TEST_FAULT says.
 """
 
+import hashlib
 import json
 import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -137,6 +139,18 @@ class Results(unittest.TestCase):
             self.assertEqual({speak.distinct(answer) for answer in answers}, {1})
             self.assertGreater(len({speak.digests(answer)["result"] for answer in answers}), 1)
 
+    def test_order_of_an_algorithm_that_is_known(self):
+        """Recursive doubling adds up neighbours, then pairs, in each part of the message."""
+        sizes = [1 if i == j else 2 if i // 2 == j // 2 else 4 for _ in range(4) for i in range(4) for j in range(4)]
+        tree = hashlib.sha256(struct.pack("<64i", *sizes)).hexdigest()
+        params = {"call": "allreduce", "dtype": "f32", "ranks": 4, "n": 64}
+        for library in LIBRARIES:
+            ring = "ring" if library == "openmpi" else None
+            kinds = [speak.request("order", {"library": library, **params}, choice=choice)
+                     for choice in ("recursive_doubling", ring) if choice]
+            answers, _ = ask(*kinds, program=PROGRAMS / "order")
+            self.assertEqual([speak.digests(answer)["tree"] == tree for answer in answers], [True, False][:len(kinds)])
+
     def test_bad_params(self):
         texts = {
             ("ranks", 17): "bad param 'ranks': from 2 to 16",
@@ -155,7 +169,8 @@ class Faults(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name).resolve()
         self.program = self.folder / "collective"
-        shutil.copy(COLLECTIVE, self.program)
+        for name in ("collective", "order"):
+            shutil.copy(PROGRAMS / name, self.folder)
         for library, rank in FAULTY.items():
             shutil.copy(rank, self.folder / f"rank-{library}")
 
@@ -168,6 +183,17 @@ class Faults(unittest.TestCase):
                 (answer,), _ = ask(request(library, set="unit"), program=self.program, DETPROBE_TEST_FAULT=fault)
                 with self.subTest(library=library, fault=fault):
                     self.assertEqual(rows(answer)["disagreeing"]["error_over_bound"] > 0, error > 0, answer)
+
+    def test_values_that_are_lost(self):
+        tree = {"call": "allreduce", "dtype": "f32", "ranks": 4, "n": 64}
+        for library in LIBRARIES:
+            for fault in ("", "lost"):
+                (sums,), _ = ask(request(library, set="unit"), program=self.program, DETPROBE_TEST_FAULT=fault)
+                (order,), _ = ask(speak.request("order", {"library": library, **tree}, set="unit"),
+                                  program=self.folder / "order", DETPROBE_TEST_FAULT=fault)
+                with self.subTest(library=library, fault=fault):
+                    self.assertEqual(rows(sums)["result"]["error_over_bound"] > 1, bool(fault))
+                    self.assertEqual(rows(order)["tree"]["error_over_bound"] > 1, bool(fault))
 
     def test_a_run_says_that_they_disagree(self):
         library = LIBRARIES[0]
