@@ -29,7 +29,7 @@ static void become(const char *const *argv, int output, pid_t parent)
         close(descriptor);
     }
     signal(SIGPIPE, SIG_DFL); /* the kit ignores it, and what is ignored is inherited */
-    execv(argv[0], (char *const *)(uintptr_t)argv);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(EXIT_NOT_STARTED);
 }
 

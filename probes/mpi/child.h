@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Its pid and in *ret_output the end of the pipe for both its outputs; -1 with errno. */
+/* `argv` begins with a path or a name in PATH. Its pid and in *ret_output the end of the pipe for both its
+ * outputs; -1 with errno. */
 pid_t child_start(const char *const *argv, int *ret_output);
 /* Runs it to its end: its exit status, -1 for any other end. The beginning of what it said into `ret`. */
 int child_ask(const char *const *argv, char *ret, size_t size);

@@ -18,8 +18,8 @@ static struct mpi_library libraries[] = {
     {.name = "openmpi",
      .title = "Open MPI",
      .mpirun = {"mpirun.openmpi", "mpirun"},
-     .signs = "Open MPI|OpenRTE|PRRTE|prterun"},
-    {.name = "mpich", .title = "MPICH", .mpirun = {"mpirun.mpich", "mpirun"}, .signs = "HYDRA"},
+     .signs = {"Open MPI", "OpenRTE", "PRRTE", "prterun"}},
+    {.name = "mpich", .title = "MPICH", .mpirun = {"mpirun.mpich", "mpirun"}, .signs = {"HYDRA"}},
 };
 enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
 
@@ -56,31 +56,12 @@ static void cannot(struct mpi_library *library, const char *reason, const char *
     library->not_found[1] = library->text;
 }
 
-/* The file of a program in PATH. */
-static bool find_in_path(const char *name, char ret[PATH_MAX])
+static bool has_any(const char *text, const char *const *words)
 {
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        const size_t length = strcspn(path, ":");
-        const int written = snprintf(ret, PATH_MAX, "%.*s/%s", (int)length, path, name);
-        if (length > 0 && written < PATH_MAX && access(ret, X_OK) == 0) {
-            return true;
-        }
-        path += length + (path[length] == ':');
+    while (*words && !strstr(text, *words)) {
+        words++;
     }
-    return false;
-}
-
-static bool has_any(const char *text, const char *words)
-{
-    char word[64];
-    for (; *words; words += strcspn(words, "|"), words += *words == '|') {
-        snprintf(word, sizeof(word), "%.*s", (int)strcspn(words, "|"), words);
-        if (strstr(text, word)) {
-            return true;
-        }
-    }
-    return false;
+    return *words != NULL;
 }
 
 /* A plain `mpirun` may be anybody's, so each is asked. */
@@ -88,9 +69,9 @@ static void find_launcher(struct mpi_library *library)
 {
     char text[4096];
     for (int i = 0; library->mpirun[i]; i++) {
-        const char *const argv[] = {library->launcher, "--version", NULL};
-        if (find_in_path(library->mpirun[i], library->launcher) && child_ask(argv, text, sizeof(text)) == 0 &&
-            has_any(text, library->signs)) {
+        const char *const argv[] = {library->mpirun[i], "--version", NULL};
+        if (child_ask(argv, text, sizeof(text)) == 0 && has_any(text, library->signs)) {
+            library->launcher = library->mpirun[i];
             return;
         }
     }

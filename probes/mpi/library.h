@@ -14,10 +14,11 @@ struct mpi_library {
     const char *name;          /* the parameter `library` */
     const char *title;         /* as people call it */
     const char *mpirun[3];     /* names in order of preference, NULL-terminated */
-    const char *signs;         /* words by which mpirun --version is known: "a|b" */
+    const char *signs[5];      /* words by one of which mpirun --version is known, NULL-terminated */
+    const char *launcher;      /* the one of `mpirun` that was found */
     const char *not_found[2];  /* why it cannot be measured: word and text for a skip; NULL: it can */
     char text[PATH_MAX + 200]; /* behind not_found */
-    char rank[PATH_MAX], launcher[PATH_MAX], version[64], path[512];
+    char rank[PATH_MAX], version[64], path[512];
 };
 
 /* Functions of struct kit_program. */
