@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables that are set from Python: in time, or after the library has read them, which changes nothing and says nothing.
+"""Variables that are set from Python: in time, or after the library has read them, which changes nothing.
 
 A case starts Python anew for each of two values that a job's environment may hold already (torchrun, for one, exports
 OMP_NUM_THREADS). There it sets the variable to its own value: from outside, before the import, after it, or after the
@@ -7,7 +7,6 @@ first operation. Then it tells what the variable says, what is in force, and the
 is read makes both processes alike; a late one leaves each with what it inherited, and the case varies.
 """
 
-import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -71,16 +70,16 @@ def recipe(variable, library, device, when, size):
     """What a user's program does; then an answer to each vector that comes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints on import is no answer
-    effect, set_it = EFFECTS[library, device], functools.partial(os.environ.__setitem__, variable, VARIABLES[variable][1])
+    effect, wanted = EFFECTS[library, device], VARIABLES[variable][1]
     if when == "before-import":
-        set_it()
+        os.environ[variable] = wanted
     module = kit.require(library) if library != "python" else None
     if device == "cuda" and not module.cuda.is_available():
         sys.exit(NO_DEVICE)
     if when == "after-use":
         effect(module, bytearray(size))
     if when in ("after-import", "after-start", "after-use"):
-        set_it()
+        os.environ[variable] = wanted
     while len(x := sys.stdin.buffer.read(size)) == size:
         found, bits = effect(module, bytearray(x))
         answers.write(json.dumps({"set": os.environ[variable], "found": found, "bits": bits.hex()}) + "\n")

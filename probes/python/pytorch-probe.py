@@ -175,6 +175,7 @@ LAYERS = {  # each gives the result, and leaves to take gradients of in what it 
     "attention-math": functools.partial(attention, "MATH"),
     "attention-flash": functools.partial(attention, "FLASH_ATTENTION"),
     "attention-efficient": functools.partial(attention, "EFFICIENT_ATTENTION"),
+    "attention-cudnn": functools.partial(attention, "CUDNN_ATTENTION"),
     "sum": reduced(lambda x: x.sum(1)),
     "mean": reduced(torch.mean),
     "norm": reduced(torch.linalg.vector_norm),

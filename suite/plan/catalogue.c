@@ -122,12 +122,17 @@ static struct dp_program *find_program(const struct dp_catalogue *catalogue, con
     return NULL;
 }
 
+static int stem_length(const char *file)
+{
+    return (int)(strlen(file) - strlen(ends[kind_of(file)]));
+}
+
 /* "cpu/gemm" for ".../cpu" and "gemm" or "gemm.py"; the whole path where a folder of the user's has the name
  * of another one. */
 static char *program_name(const struct loader *loader, const char *folder, const char *file, bool builtin)
 {
     const char *slash = strrchr(folder, '/');
-    const int stem = (int)(strlen(file) - strlen(ends[kind_of(file)]));
+    const int stem = stem_length(file);
     char *name = dp_printf("%s/%.*s", slash ? slash + 1 : folder, stem, file);
     const struct dp_program *other = builtin ? NULL : find_program(loader->catalogue, name);
     if (!other) {
@@ -194,12 +199,12 @@ static void add_program(struct dp_catalogue *catalogue, struct dp_program *progr
 }
 
 /* A user's file with shapes of his own names a program that is not beside it: the built-in one of its cases'
- * backend, "cpu/gemm" for "gemm" and cases "cpu/...". */
+ * backend, "cpu/gemm" for "gemm" and cases "cpu/...", with its end or without. */
 static struct dp_program *find_builtin(const struct loader *loader, const char *folder, const char *file,
                                        const char *backend)
 {
     char *beside = find_executable(folder, file);
-    char *name = dp_printf("%s/%s", backend, file);
+    char *name = dp_printf("%s/%.*s", backend, stem_length(file), file);
     struct dp_program *program = beside ? NULL : find_program(loader->catalogue, name);
     free(beside);
     free(name);

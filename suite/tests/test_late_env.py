@@ -38,7 +38,8 @@ FATAL = TORCH.format(count="FOUND", mean="print('no more', flush=True); os._exit
 
 
 def observed(report):
-    return {case.removeprefix(CASE): row["observed"] for case, row in lab.results(report).items() if case.startswith(CASE)}
+    rows = lab.results(report)
+    return {case.removeprefix(CASE): row["observed"] for case, row in rows.items() if case.startswith(CASE)}
 
 
 class Verdicts(unittest.TestCase):

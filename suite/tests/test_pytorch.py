@@ -5,12 +5,18 @@ usage: test_pytorch.py DETPROBE SCHEMA_FOLDER REQUIREMENTS_FOLDER KEPT_FOLDER [T
 Nothing asserted depends on the processor: bits are compared with bits of the same machine.
 """
 
+import contextlib
 import hashlib
+import importlib.util
+import io
+import json
 import pathlib
 import shutil
 import struct
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import frameworks_lab as lab
 
@@ -21,14 +27,14 @@ FAKE = pathlib.Path(__file__).with_name("fake_torch.py")
 class Verdicts(unittest.TestCase):
     """What becomes of a PyTorch that varies, refuses, warns or fails."""
 
-    def run_fake(self, *names, expect):
+    def run_fake(self, *names, expect, **variables):
         with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
             package = pathlib.Path(folder) / "torch"
             package.mkdir()
             shutil.copy(FAKE, package / "__init__.py")
             cases = [CASE + name for name in names]
-            self.report, self.text = lab.run(lab.UNHARMED, *cases, "--level", "quick", expect=(expect,), PYTHONPATH=folder,
-                                             PYTHONDONTWRITEBYTECODE="1")
+            self.report, self.text = lab.run(lab.UNHARMED, *cases, "--level", "quick", expect=(expect,),
+                                             PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1", **variables)
         rows = lab.results(self.report)
         self.assertEqual(rows.pop(lab.UNHARMED)["observed"], "repeats")
         return {case.removeprefix(CASE): row for case, row in rows.items()}
@@ -47,7 +53,8 @@ class Verdicts(unittest.TestCase):
         self.assertIn(on["text"], " ".join(self.text.split()))
         self.assertNotIn("outputs", on)
         self.assertEqual([rows[name]["observed"] for name in ("put-cpu-off", "put-cpu-warn")], ["repeats"] * 2)
-        self.assertEqual([rows[name].get("declared") for name in ("put-cpu-off", "put-cpu-warn")], [None, "nondeterministic"])
+        self.assertEqual({name: row.get("declared") for name, row in rows.items()},
+                         {"put-cpu-off": None, "put-cpu-warn": "nondeterministic", "put-cpu-on": None})
 
     def test_any_other_error_is_an_error(self):
         row = self.run_fake("index-copy-cpu-on", expect=2)["index-copy-cpu-on"]
@@ -61,6 +68,39 @@ class Verdicts(unittest.TestCase):
         for name, switches in (("scatter-cpu-off", (0, 0, 0, 1)), ("scatter-cpu-on", (1, 0, 0, 1))):
             expected = hashlib.sha256(struct.pack("<4f", *switches)).hexdigest()
             self.assertEqual({found for found, in lab.digests(rows[name]).values()}, {expected}, name)
+
+    def test_every_case_names_what_there_is(self):
+        """Also those of devices that this machine has not."""
+        fake = importlib.util.module_from_spec(importlib.util.spec_from_file_location("torch", FAKE))
+        with mock.patch.dict(sys.modules, torch=fake), mock.patch.object(sys, "path", [str(lab.PROBES), *sys.path]):
+            with contextlib.redirect_stdout(io.StringIO()):
+                fake.__spec__.loader.exec_module(fake)
+            spec = importlib.util.spec_from_file_location("probe", lab.PROBES / "pytorch-probe.py")
+            spec.loader.exec_module(probe := importlib.util.module_from_spec(spec))
+            import kit
+            import pytorch_common as common
+        tables = {"layer": ("function", probe.LAYERS), "update": ("function", probe.UPDATES),
+                  "select": ("function", probe.SELECTIONS), "uninitialized": ("function", probe.EMPTIES),
+                  "random": ("draw", probe.DRAWS), "dropout": ("device", ("cpu", "cuda"))}
+        used = set()
+        for case, row in lab.cases("@pytorch").items():
+            params = row["params"]
+            name, table = tables[row["op"]]
+            used.add((row["op"], params[name]))
+            self.assertIn(params[name], table, case)
+            self.assertIn(row["op"], kit.OPS)
+            self.assertIn(params.get("deterministic", "off"), common.MODES, case)
+            self.assertIn(params.get("how", "unseeded"), {*probe.SEEDS, "unseeded"}, case)
+        self.assertEqual(used, {(op, key) for op, (_, table) in tables.items() for key in table}, "each is in some case")
+
+    def test_a_device_of_ones_own(self):
+        """Any device that PyTorch has a word for, in a catalogue file of the user's."""
+        case = {"id": "python/pytorch/mine", "op": "layer", "params": {"function": "linear", "device": "xpu"}}
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
+            pathlib.Path(folder, "mine.json").write_text(json.dumps(
+                {"schema_version": "1.0", "program": "pytorch-probe.py", "cases": [case]}))
+            row = self.run_fake("mine", expect=0, DETPROBE_PROBE_PATH=folder)["mine"]
+        self.assertEqual(row["text"], "PyTorch cannot use device 'xpu': not compiled with xpu")
 
     def test_without_the_device(self):
         rows = self.run_fake("linear-cuda-*", "bincount-cuda-warn", expect=0)
