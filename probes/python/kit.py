@@ -23,6 +23,7 @@ import platform
 import struct
 import sys
 import time
+import traceback
 
 AXES = ("repeat", "fresh")  # the suite makes `fresh` by starting the program again
 MAX_CLASSES = 1024  # distinct outputs told apart; 1024 means "at least"
@@ -277,6 +278,20 @@ class Session:
         return self.inputs
 
 
+def check_outputs(outputs):
+    if not isinstance(outputs, dict) or not outputs:
+        raise TypeError("an operation returns a dict of outputs, as {'sum': kit.f64([total])}")
+    for name, output in outputs.items():
+        if not isinstance(output, Output):
+            raise TypeError(f"output '{name}' is a {type(output).__name__}: make it one with kit.f64 or kit.from_memory")
+
+
+def place(error):
+    """Where the program itself raised it, or called what did, as " (file:line)"."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == sys.argv[0]]
+    return f" ({os.path.basename(sys.argv[0])}:{own[-1].lineno})" if own else ""
+
+
 def observe(request, session):
     """The answer to one request, by doing what it asks."""
     if request["op"] not in OPS:
@@ -291,6 +306,7 @@ def observe(request, session):
         outputs = function(params, inputs)
         times.append(max(time.perf_counter_ns() - start - inputs.spent_ns, 0))
         said = getattr(outputs, "facts", {}) if said is None else said
+        check_outputs(outputs)
         if tallies and list(outputs) != list(tallies):
             raise ValueError("a run returned other outputs than the first")
         for name, output in outputs.items():
@@ -315,7 +331,7 @@ def answer(request, session):
     except MemoryError:
         return {"type": "skip", "reason": "memory", "text": "not enough memory"}
     except Exception as error:  # one bad case never costs the others
-        return {"type": "failure", "text": f"{type(error).__name__}: {error}".splitlines()[0]}
+        return {"type": "failure", "text": f"{type(error).__name__}: {error}".splitlines()[0] + place(error)}
 
 
 def interpreter():

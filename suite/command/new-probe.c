@@ -50,6 +50,8 @@ struct new_probe_options {
     struct dp_strings operands;
 };
 
+static const struct new_probe_options defaults = {.language = "python"};
+
 static const struct dp_option option_table[] = {
     {.kind = DP_OPTION_CHOICE,
      .name = "lang",
@@ -68,13 +70,11 @@ static const struct dp_option option_table[] = {
 static const struct dp_command_line command_line = {
     .usage = "detprobe new-probe NAME [OPTION...]",
     .summary = "Makes a folder with a probe that works as it is: a program with one operation in two orders, "
-               "of which "
-               "one varies, its catalogue file, and the kit. What to change into an operation of one's own "
-               "is marked "
-               "CHANGE in both. NAME is the family in the ids of its cases.",
+               "one of which varies, its catalogue file, and the kit. What to change into an operation of "
+               "one's own is marked CHANGE in both. NAME is the family in the ids of its cases.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
-    .defaults = &(const struct new_probe_options){.language = "python"},
+    .defaults = &defaults,
     .exits = {{DP_EXIT_OK, "made"},
               {DP_EXIT_NO_VERDICT,
                "the folder, of which nothing is left, or standard output could not be written"}},
@@ -224,7 +224,7 @@ static int new_probe(const struct new_probe_options *o, struct dp_err *err)
 
 static int cmd_new_probe(int argc, char **argv)
 {
-    struct new_probe_options o = {.language = "python"};
+    struct new_probe_options o = defaults;
     struct dp_err err = {.code = DP_EXIT_USAGE};
     bool help = false;
     int rc = dp_options_parse(&command_line, argc, argv, &o, &o.operands, &help, &err);

@@ -55,8 +55,8 @@ const struct dp_surrounding dp_docs_files[] = {
      "report is "
      "there"},
     {DP_DOCS_PROBES, "run list doctor audit new-probe probe",
-     "the built-in probe programs and their catalogue files, a folder for each backend; the kits, and what a "
-     "new probe begins with"},
+     "the built-in probe programs and their catalogue files, a folder for each backend; the kits, and what "
+     "a new probe begins with"},
     {DP_DOCS_SCHEMAS, "* probe report", "JSON Schemas of everything that is read and written"},
     {NULL, NULL, NULL},
 };

@@ -248,6 +248,13 @@ class Objects(Case):
         done = self.shell(self.commands[0] + " CC=no-such-compiler", expect=2)
         self.assertIn("no-such-compiler", done.stderr)
 
+    def test_a_function_that_is_not_there(self):
+        """Linking would not miss it: the kit is somewhere else."""
+        source = (self.folder / "loop/loop.c").read_text()
+        (self.folder / "loop/loop.c").write_text(source.replace("kit_param_word(", "kit_parm_word("))
+        self.assertIn("kit_parm_word", self.shell(self.commands[0], expect=2).stderr)
+        self.assertFalse((self.folder / "loop/loop.so").exists())
+
     def test_another_interface(self):
         header = self.folder / "loop/op.h"
         text = header.read_text()

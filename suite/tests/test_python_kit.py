@@ -171,6 +171,14 @@ def count(params, inputs):
 def fail(params, inputs):
     raise RuntimeError("first line\\nsecond line")
 
+@kit.op("list")
+def plain_list(params, inputs):
+    return {"y": [0.0]}
+
+@kit.op("nothing")
+def nothing(params, inputs):
+    pass
+
 @kit.op("memory")
 def memory(params, inputs):
     raise MemoryError
@@ -195,6 +203,7 @@ def said(params, inputs):
 
 kit.main("odd")
 '''
+LINE = PROGRAM[:PROGRAM.index("raise RuntimeError")].count("\n") + 1
 # A library of 3 threads that can be told to run up to 4.
 THREADS = '''
 import kit
@@ -233,7 +242,8 @@ class Requests(unittest.TestCase):
     def test_bad_requests_cost_themselves_alone(self):
         good = speak.request("count", {}, runs=1)
         bad = {"nope": "unknown op 'nope'", "shape": "an output changed", "names": "other outputs",
-               "raise": "RuntimeError: first line"}
+               "raise": f"RuntimeError: first line (odd.py:{LINE})", "list": "output 'y' is a list: make it one with kit.f64",
+               "nothing": "an operation returns a dict of outputs"}
         answers = self.ask(*[q for op in bad for q in (speak.request(op, {}), good)])
         for (op, text), answer, after in zip(bad.items(), answers[::2], answers[1::2]):
             with self.subTest(op=op):
