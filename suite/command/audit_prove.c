@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "suite/audit/readers.h"
 #include "suite/base/json.h"
 #include "suite/command/auditing.h"
 
@@ -169,22 +170,50 @@ struct comparison {
     bool verdicts, bits;
 };
 
-/* With and without must both have run: the one that did not says why. */
-static void add_not_run(const json_t *without, const json_t *with, struct comparison *ret)
+static void add_not_run(const json_t *result, const char *reason, struct comparison *ret)
 {
-    const char *reason = why_not(has_bits(without) ? with : without);
     char *shown = dp_printable(reason, strlen(reason));
-    json_array_append_new(ret->not_run, json_pack("{ss ss}", "case", dp_json_string(without, "case", ""),
+    json_array_append_new(ret->not_run, json_pack("{ss ss}", "case", dp_json_string(result, "case", ""),
                                                   "reason", shown[0] ? shown : "it did not run"));
     free(shown);
 }
 
+/* A case that ran on another library than the one that reads the setting says nothing of it: the reason,
+ * owned; NULL: it does say something. */
+static char *other_library(const json_t *setting, const json_t *report, const json_t *result)
+{
+    const json_t *environment = json_object_get(json_object_get(report, "body"), "environment");
+    const json_t *libraries = json_object_get(environment, "libraries");
+    json_t *own = json_array();
+    struct dp_readers readers;
+    const char *version;
+    char *family =
+             dp_printf("%s/%s", dp_json_string(result, "backend", ""), dp_json_string(result, "family", "")),
+         *ret = NULL;
+    for (size_t i = 0; i < json_array_size(libraries); i++) {
+        json_t *library = json_array_get(libraries, i);
+        if (dp_json_array_has(json_object_get(library, "families"), family)) {
+            json_array_append(own, library);
+        }
+    }
+    dp_readers_open(&readers);
+    dp_readers_add_libraries(&readers, own);
+    if (dp_readers_find(&readers, setting, true, &version) == DP_AUDIT_ABSENT) {
+        ret = dp_printf("%s runs on a library that does not read it", family);
+    }
+    dp_readers_free(&readers);
+    json_decref(own);
+    free(family);
+    return ret;
+}
+
+/* With and without must both have run: the one that did not says why. */
 static void compare_case(const json_t *without, const json_t *with, struct comparison *ret)
 {
     const char *before = dp_json_string(without, "observed", ""),
                *after = dp_json_string(with, "observed", "");
     if (!has_bits(without) || !has_bits(with)) {
-        add_not_run(without, with, ret);
+        add_not_run(without, why_not(has_bits(without) ? with : without), ret);
         return;
     }
     json_t *item =
@@ -199,13 +228,19 @@ static void compare_case(const json_t *without, const json_t *with, struct compa
     json_array_append_new(ret->cases, item);
 }
 
-static void compare(const json_t *without, const json_t *with, struct comparison *ret)
+static void compare(const json_t *setting, const json_t *without, const json_t *with, struct comparison *ret)
 {
     json_t *index = dp_json_index(json_object_get(json_object_get(with, "body"), "results"), "case");
     const json_t *results = json_object_get(json_object_get(without, "body"), "results");
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *one = json_array_get(results, i);
-        compare_case(one, json_object_get(index, dp_json_string(one, "case", "")), ret);
+        char *other = has_bits(one) ? other_library(setting, without, one) : NULL;
+        if (other) {
+            add_not_run(one, other, ret);
+        } else {
+            compare_case(one, json_object_get(index, dp_json_string(one, "case", "")), ret);
+        }
+        free(other);
     }
     json_decref(index);
 }
@@ -219,11 +254,12 @@ static json_t *not_proven(const char *reason)
 }
 
 /* Two runs are compared only if both prove their own measurement. */
-static json_t *judge(const json_t *without, const json_t *with, int code, const char *value)
+static json_t *judge(const json_t *setting, const json_t *without, const json_t *with, int code,
+                     const char *value)
 {
     struct comparison comparison = {.cases = json_array(), .not_run = json_array()};
     json_t *proof;
-    compare(without, with, &comparison);
+    compare(setting, without, with, &comparison);
     const json_t *first = json_array_get(comparison.not_run, 0);
     if (code != DP_EXIT_OK && code != DP_EXIT_NOTHING_RAN) {
         proof = not_proven("a run had no valid verdict, its controls misbehaved or a case failed");
@@ -257,7 +293,7 @@ static void prove(const struct audit *audit, struct audit_row *row)
     if (stopped) {
         row->proof = not_proven("stopped");
     } else if (without && with) {
-        row->proof = judge(without, with, first != DP_EXIT_OK ? first : second, value);
+        row->proof = judge(row->setting, without, with, first != DP_EXIT_OK ? first : second, value);
     } else {
         row->proof = not_proven(err.text);
     }
