@@ -461,7 +461,7 @@ class Proofs(Case):
     def test_readme(self):
         """What README shows of it is what it prints now."""
         page = (SETTINGS.parent.parent / "README.md").read_text(encoding="utf-8")
-        command, shown = re.search(r"^```\n\$ detprobe audit (.* --prove)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE).groups()
+        command, shown = re.search(r"^```\n\$ detprobe audit ([^\n]* --prove)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE).groups()
         self.assertEqual(detprobe(*shlex.split(command)).stdout, shown)
 
     def test_not_proven(self):

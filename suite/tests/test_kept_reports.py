@@ -106,6 +106,19 @@ class KeptReports(unittest.TestCase):
             at = found[0] + len(piece)
         self.assertEqual(at, len(printed))
 
+    def test_checklist(self):
+        """Every id and pattern of the table of the checklist fits a case; every item of it names one."""
+        section = README.read_text(encoding="utf-8").split("| of the checklist | ")[1].split("\n\n")[0]
+        rows = section.splitlines()[2:]
+        self.assertEqual(len(rows), 10)
+        for row in rows:
+            patterns = [word for word in re.findall(r"`([^`]*)`", row) if re.match(r"(cpu|cuda|python|mpi)/", word)]
+            self.assertTrue(patterns, row)
+            for pattern in patterns:
+                done = detprobe("list", pattern, "--json")
+                self.assertEqual((done.returncode, done.stderr), (0, ""), pattern)
+                self.assertTrue(json.loads(done.stdout), pattern)
+
     def test_readme(self):
         shown = list(blocks(README.read_text(encoding="utf-8")))
         self.assertTrue(shown)
