@@ -258,6 +258,7 @@ static char *cause_between(const char *result, const char *before, const char *a
     "{'role':'cblas','name':'MKL','version':'2','config':'MKL cbwr=" isa more "','isa':'" isa "'}"
 #define ONEDNN(bits, isa)                                                                                    \
     "{'role':'onednn','name':'oneDNN','version':'2','config':'effective isa " bits "'" isa "}"
+#define TORCH_MKL "{'role':'torch-mkl','name':'MKL','version':'2','families':['cpu/gemm']}"
 #define DNNL "{'role':'onednn','name':'oneDNN','version':'2','families':['cpu/conv']}"
 
 static void test_what_explains(void **state)
@@ -301,6 +302,11 @@ static void test_what_explains(void **state)
          "nothing in the environment explains it"},
         {"", "{'libraries':[" BLAS("1", "Zen") "],'variables':{}}",
          "{'libraries':[" BLAS("1", "Zen") "],'variables':{'CUBLAS_WORKSPACE_CONFIG':':0:0'}}",
+         "nothing in the environment explains it"},
+        {"", "{'libraries':[" TORCH_MKL "],'variables':{}}",
+         "{'libraries':[" TORCH_MKL "],'variables':{'MKL_CBWR':'AUTO'}}", "MKL_CBWR none \xe2\x86\x92 AUTO"},
+        {"", "{'libraries':[" TORCH_MKL "],'variables':{}}",
+         "{'libraries':[" TORCH_MKL "],'variables':{'NCCL_ALGO':'Ring','TF_ENABLE_ONEDNN_OPTS':'0'}}",
          "nothing in the environment explains it"},
         {"", "{'variables':{}}", "{'variables':{'GLIBC_TUNABLES':'x'}}",
          "GLIBC_TUNABLES none \xe2\x86\x92 x"},
