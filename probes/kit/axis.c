@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "probes/kit/request.h"
+#include "probes/kit/reveal.h"
 
 static int nothing(const char *setting, struct kit_setting *ret)
 {
@@ -117,6 +118,18 @@ static int align(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+/* Not varied but revealed: the setting says for how many summands. */
+static int order(const char *setting, struct kit_setting *ret)
+{
+    const char *end;
+    const int64_t count = number(setting, 3, KIT_REVEAL_MOST, &end);
+    if (count < 0 || *end) {
+        return kit_skip("unsupported", "order '%s' is not within 3 and %d", setting, KIT_REVEAL_MOST);
+    }
+    ret->order = (int)count;
+    return KIT_OK;
+}
+
 /* The suite started this process for the device; that it is the one is checked. */
 static int device(const char *setting, struct kit_setting *ret)
 {
@@ -143,7 +156,7 @@ static const struct {
 } axes[] = {
     {"repeat", nothing},          {"fresh", nothing},   {"poison", poison}, {"busy", busy},
     {"concurrency", concurrency}, {"threads", threads}, {"batch", batch},   {"align", align},
-    {"algorithm", algorithm},     {"isa", isa},         {"device", device},
+    {"algorithm", algorithm},     {"isa", isa},         {"device", device}, {"order", order},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

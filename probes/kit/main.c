@@ -90,10 +90,20 @@ static json_t *libraries_json(const struct kit_program *program)
     return list;
 }
 
-static bool offers_choices(const struct kit_program *program)
+static bool has_choices(const struct op *op)
+{
+    return op->choices != NULL;
+}
+
+static bool has_reference(const struct op *op)
+{
+    return op->reference != NULL;
+}
+
+static bool offers(const struct kit_program *program, bool (*what)(const struct op *op))
 {
     for (int i = 0; program->ops[i]; i++) {
-        if (program->ops[i]->choices) {
+        if (what(program->ops[i])) {
             return true;
         }
     }
@@ -104,6 +114,9 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
 {
     json_t *const axes =
         json_pack("[s, s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align", "isa");
+    if (offers(program, has_reference)) {
+        json_array_append_new(axes, json_string("order"));
+    }
     if (session->initial_threads > 0) {
         json_array_append_new(axes, json_string("threads"));
     }
@@ -116,7 +129,7 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (session->backend->ordinal) {
         json_array_append_new(axes, json_string("device"));
     }
-    if (offers_choices(program)) {
+    if (offers(program, has_choices)) {
         json_array_append_new(axes, json_string("algorithm"));
     }
     json_t *const message = json_pack("{s:s, s:s, s:i, s:o, s:o}", "type", "hello", "program", program->name,

@@ -177,7 +177,7 @@ void kit_operands_free(struct kit_operands *operands)
     memset(operands, 0, sizeof(*operands));
 }
 
-static int pack_one(struct kit_operands *operands, struct kit_call *call, int index)
+int kit_operands_pack_one(struct kit_operands *operands, struct kit_call *call, int index)
 {
     const struct kit_backend *backend = operands->backend;
     const struct kit_operand *operand = &operands->shape.operand[index];
@@ -205,7 +205,7 @@ int kit_operands_pack(struct kit_operands *operands, struct kit_call *call)
 {
     for (int i = 0; i < operands->shape.count; i++) {
         if (kit_is_input(&operands->shape.operand[i])) {
-            const int rc = pack_one(operands, call, i);
+            const int rc = kit_operands_pack_one(operands, call, i);
             if (rc) {
                 return rc;
             }

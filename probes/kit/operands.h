@@ -48,6 +48,7 @@ void kit_operands_free(struct kit_operands *operands);
 
 /* Brings the logical inputs into native layout and into the work buffers. */
 int kit_operands_pack(struct kit_operands *operands, struct kit_call *call);
+int kit_operands_pack_one(struct kit_operands *operands, struct kit_call *call, int index);
 /* Before a run: inputs that runs change from pristine, out and workspace filled with the pattern of their
  * dtype. */
 int kit_operands_restore(struct kit_operands *operands, const struct kit_pattern *pattern);

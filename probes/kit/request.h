@@ -24,6 +24,7 @@ struct kit_setting {
     int offset;   /* bytes by which operands begin beside their alignment */
     int lanes;    /* runs at once; 0: one after the other */
     bool sampled; /* of right results a sample is checked, not every cell */
+    int order;    /* summands whose order is revealed, instead of anything being compared; 0: none */
     int device;   /* 0: the one that is open; i + 1: it must be device i */
 };
 

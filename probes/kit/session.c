@@ -12,6 +12,7 @@
 #include "probes/kit/library.h"
 #include "probes/kit/observe.h"
 #include "probes/kit/prove.h"
+#include "probes/kit/reveal.h"
 #include "probes/kit/shape.h"
 #include "probes/kit/threads.h"
 #include "suite/base/text.h"
@@ -300,6 +301,16 @@ static int check_backend(const struct kit_backend *backend, const struct kit_set
     return KIT_OK;
 }
 
+/* Indices stay as the seed has them; what floats then hold is of no further use. */
+static int reveal(struct kit_session *session, const struct kit_request *request, json_t **ret_answer)
+{
+    if (request->arithmetic != KIT_DIRECT) {
+        return kit_skip("unsupported", "only of arithmetic 'direct' an order can be revealed");
+    }
+    drop_inputs(session);
+    return kit_reveal(&session->operands, &session->call, request, ret_answer);
+}
+
 static int serve(struct kit_session *session, const struct kit_request *request, json_t **ret_observation)
 {
     const struct op *const op = find_op(session->program, request->op);
@@ -313,9 +324,14 @@ static int serve(struct kit_session *session, const struct kit_request *request,
     rc = rc ? rc : make_params(request, &params);
     rc = rc ? rc : ensure_prepared(session, op, request, &params, threads);
     rc = rc ? rc : ensure_inputs(session, request);
-    rc = rc ? rc : kit_observe(&session->operands, &session->call, request, ret_observation);
+    const bool order = request->setting.order > 0;
+    rc = rc      ? rc
+         : order ? reveal(session, request, ret_observation)
+                 : kit_observe(&session->operands, &session->call, request, ret_observation);
     if (!rc) {
         add_facts(session, *ret_observation);
+    }
+    if (!rc && !order) {
         add_kernels(session, request, *ret_observation);
     }
     return rc;

@@ -32,8 +32,8 @@ struct kit_session {
 
 void kit_session_init(struct kit_session *session, const struct kit_program *program,
                       const struct kit_backend *backend);
-/* Answers one request: KIT_OK with the owned observation, or an outcome kept. After a failure nothing is kept
- * from this request. */
+/* Answers one request: KIT_OK with the owned observation (of axis order, the order), or an outcome kept.
+ * After a failure nothing is kept from this request. */
 int kit_session_serve(struct kit_session *session, const struct kit_request *request,
                       json_t **ret_observation);
 void kit_session_drop(struct kit_session *session);

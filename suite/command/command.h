@@ -36,6 +36,7 @@ extern const struct dp_command dp_command_doctor;
 extern const struct dp_command dp_command_gate;
 extern const struct dp_command dp_command_list;
 extern const struct dp_command dp_command_new_probe;
+extern const struct dp_command dp_command_order;
 extern const struct dp_command dp_command_run;
 extern const struct dp_command dp_command_show;
 extern const struct dp_command dp_command_sign;

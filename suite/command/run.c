@@ -154,7 +154,7 @@ static int execute(struct run *run, struct dp_err *err)
 /* Threads that spin while they wait turn a barrier on a busy machine into time slices, ten times slower. What
  * waits how does not touch the bits of an operation that repeats. The user's own setting stands; the report
  * records it. */
-static void let_threads_sleep(void)
+void run_let_threads_sleep(void)
 {
     setenv("OMP_WAIT_POLICY", "passive", /* overwrite= */ 0);
 }
@@ -261,7 +261,7 @@ static int run_all(struct run *run, struct dp_err *err)
     if (open_log(run, err) != 0) {
         return err->code;
     }
-    let_threads_sleep();
+    run_let_threads_sleep();
     dp_utc_now(run->started);
     run->started_ns = dp_now_ns();
     dp_progress_start(&run->progress, run->options.quiet, run->options.verbose);

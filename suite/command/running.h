@@ -64,6 +64,8 @@ int run_take_ending(struct run *run, struct dp_err *err);
 /* Policy and baseline, before anything runs; then whether they fit the plan. Codes 64 and 65. */
 int run_open_gate(struct run *run, struct dp_err *err);
 int run_check_gate(const struct run *run, struct dp_err *err);
+/* Set before programs are started. */
+void run_let_threads_sleep(void);
 /* Is the report written as a file of its own, under a temporary name that is then renamed? */
 bool run_is_whole_file(const char *output);
 /* From what was judged to the report, and to everybody who waits for it. Returns the exit code. */

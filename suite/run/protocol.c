@@ -11,6 +11,7 @@
 #include "suite/base/text.h"
 #include "suite/run/members.h"
 #include "suite/run/observation.h"
+#include "suite/run/order.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
 #define DEVICES_MAX 64
@@ -18,7 +19,8 @@
 #define SKIP_REASONS "no_device|library_missing|not_built|unsupported|memory|device_busy|version|budget"
 #define ERROR_REASONS "crash|timeout|protocol|gone|spawn|stack"
 
-static const char *const type_names[DP_MESSAGE_MAX] = {"hello", "observation", "skip", "failure", "done"};
+static const char *const type_names[DP_MESSAGE_MAX] = {"hello", "observation", "order",
+                                                       "skip",  "failure",     "done"};
 
 static const struct dp_member hello_members[] = {
     {"program", DP_MEMBER_NAME, true, 0, 200, NULL},
@@ -242,6 +244,10 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
     if (ret->type == DP_MESSAGE_DONE) {
         ret->last = json_is_true(json_object_get(object, "last"));
         return 0;
+    }
+    if (ret->type == DP_MESSAGE_ORDER) { /* of no run, so no log has one */
+        ret->body = dp_order_check(object, err);
+        return ret->body ? 0 : -1;
     }
     return program_answer(object, runs, ret, err);
 }

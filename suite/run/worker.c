@@ -14,6 +14,7 @@
 #include "suite/base/clock.h"
 #include "suite/base/host.h"
 #include "suite/base/json.h"
+#include "suite/run/order.h"
 #include "suite/run/protocol.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -362,6 +363,13 @@ static void on_chatter(struct dp_worker *worker)
     fail(worker, "protocol", "the program went on after done");
 }
 
+/* An order is only for who asked for it, and the only thing to see then. */
+static bool is_kind_asked(const struct dp_worker *worker, enum dp_message_type type)
+{
+    const bool order = dp_order_asked(worker->session->plan->requests[worker->current].axis);
+    return !(type == DP_MESSAGE_ORDER && !order) && !(type == DP_MESSAGE_OBSERVATION && order);
+}
+
 static void on_answer(struct dp_worker *worker, struct dp_message *message)
 {
     if (worker->state == DP_WORKER_STARTING && message->type == DP_MESSAGE_SKIP && message->id < 0) {
@@ -374,6 +382,8 @@ static void on_answer(struct dp_worker *worker, struct dp_message *message)
         on_done(worker, message->last);
     } else if (worker->answer) {
         fail(worker, "protocol", "the program sent two answers to one request");
+    } else if (!is_kind_asked(worker, message->type)) {
+        fail(worker, "protocol", "the program sent an answer of another kind than it was asked for");
     } else {
         worker->answer = json_incref(message->body);
     }

@@ -55,6 +55,36 @@ static void check_all(const struct line *lines, size_t count)
     }
 }
 
+#define VIEW(more) "{\"of\":\"all\",\"summands\":3,\"step\":1,\"kind\":" more "}"
+#define ORDER(views)                                                                                         \
+    "{\"type\":\"order\",\"id\":7,\"output\":\"c\",\"cell\":[0,1],\"operand\":\"a\",\"dtype\":\"f32\","      \
+    "\"summands\":3,"                                                                                        \
+    "\"views\":[" views "]}"
+#define TREE VIEW("\"tree\",\"parents\":[3,3,4,4]")
+
+static void orders(void **state)
+{
+    static const struct line lines[] = {
+        {ORDER(TREE), NULL},
+        {ORDER(TREE "," VIEW("\"exact\"")), NULL},
+        {ORDER(VIEW("\"varies\",\"twice\":9,\"changed\":4")), NULL},
+        {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,4],\"replayed\":32,\"same\":31,\"in\":\"f32\"")), NULL},
+        {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,4],\"replayed\":32,\"same\":33,\"in\":\"f32\"")),
+         "more in 'same' than were replayed"},
+        {ORDER(""), "without 'views'"},
+        {ORDER(TREE "," TREE "," TREE), "without 'views'"},
+        {ORDER(VIEW("\"tree\"")), "is no tree, or the reverse"},
+        {ORDER(VIEW("\"exact\",\"parents\":[3,3,4,4]")), "is no tree, or the reverse"},
+        {ORDER(VIEW("\"forest\"")), "'kind' is not a known word"},
+        {ORDER(VIEW("\"tree\",\"parents\":[3,3,3,4]")), "no tree of additions"},
+        {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,-4]")), "'parents'"},
+        {ORDER(VIEW("\"tree\",\"parents\":[]")), "has not 3 summands"},
+        {ORDER("{\"of\":\"all\",\"summands\":99999,\"step\":1,\"kind\":\"exact\"}"), "'summands'"},
+        {"{\"type\":\"order\",\"id\":7,\"views\":[" TREE "]}", "without 'output'"},
+    };
+    check_all(lines, sizeof(lines) / sizeof(lines[0]));
+}
+
 static void envelope(void **state)
 {
     static const struct line lines[] = {
@@ -362,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(envelope),
+        cmocka_unit_test(orders),
         cmocka_unit_test(hello),
         cmocka_unit_test(outputs),
         cmocka_unit_test(classes),

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * detprobe order: in which order an operation adds up, revealed by its own results.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/order.h"
+#include "suite/base/json.h"
+#include "suite/base/options.h"
+#include "suite/base/text.h"
+#include "suite/command/command.h"
+#include "suite/command/running.h"
+#include "suite/plan/selector.h"
+#include "suite/run/environment.h"
+#include "suite/run/order.h"
+#include "suite/run/scratch.h"
+#include "suite/run/stack.h"
+
+#define DRAWN_MOST 32 /* summands of a tree that is printed */
+
+struct order_options {
+    int64_t summands, threads, timeout_ns;
+    const char *stack;
+    bool json, dot;
+};
+
+static const struct order_options order_defaults = {.summands = 512, .timeout_ns = INT64_C(600) * 1000000000};
+
+#define OPTION(kind_, name_, argument_, member, help_)                                                       \
+    .kind = DP_OPTION_##kind_, .name = name_, .argument = argument_, .help = help_,                          \
+    .offset = offsetof(struct order_options, member)
+
+static const struct dp_option option_table[] = {
+    {OPTION(INT, "n", "N", summands,
+            "how many summands to look at where there are more: the first N, and every so many-th of all"),
+     .low = 3, .high = DP_ORDER_LEAVES_MOST},
+    {OPTION(INT, "threads", "N", threads, "let the library run N threads instead of as many as it would"),
+     .low = 1, .high = 4096},
+    {OPTION(STRING, "stack", "STACK", stack,
+            "ask the libraries of this Python environment, prefix or process (pid:N) and no others")},
+    {OPTION(DURATION, "timeout", "TIME", timeout_ns, "the most it may take")},
+    {OPTION(FLAG, "json", NULL, json, "print one object, with the fingerprint and the trees")},
+    {OPTION(FLAG, "dot", NULL, dot, "print the tree as a graph for Graphviz")},
+};
+
+static const struct dp_command_line command_line = {
+    .usage = "detprobe order CASE [OPTION...]",
+    .summary = "Reveals in which order an operation adds up the summands of one element of its output: two "
+               "of them are "
+               "huge and cancel, the others are ones, and how many of these are left says which were added "
+               "after the "
+               "two had met. Only for cases whose arithmetic is direct. Equal fingerprints are equal orders, "
+               "whatever "
+               "the library; another number of threads, batch or instruction set that changes bits mostly "
+               "changes the "
+               "order, and this says how.",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .defaults = &order_defaults,
+    .details =
+        "The tree is then held against random summands: if its additions in f32 or f64 give the bits that "
+        "the operation gave, 'in f32' or 'in f64' is said. An operation without one order gets no "
+        "fingerprint.",
+    .exits = {{DP_EXIT_OK, "revealed, or there is none to reveal: exact, compensated"},
+              {DP_EXIT_FINDINGS, "no one order: it changes from run to run"},
+              {DP_EXIT_NO_VERDICT, "an error of the program, or the stack was not used"},
+              {DP_EXIT_DATA, "bad catalogue file or stack"},
+              {DP_EXIT_NOTHING_RAN, "the case cannot run here, or is no plain sum"}},
+    .examples = {{"detprobe order cpu/reduce/sum-ordered-f32-128x256 --n 64", "how an OpenMP loop adds up"},
+                 {"detprobe order cpu/reduce/sum-tree-f32-128x256 --n 16 --dot | dot -Tsvg >order.svg",
+                  "a drawing of it"},
+                 {"detprobe order cpu/reduce/sum-tree-f32-128x256 --json | jq -r .fingerprint",
+                  "what to compare between machines"}},
+};
+
+/* One request and what belongs to it. */
+struct asking {
+    struct order_options options;
+    struct dp_catalogue catalogue;
+    struct dp_stack stack;
+    struct dp_answers answers;
+    const struct dp_case *item;
+};
+
+static int find_case(struct asking *asking, const struct dp_strings *operands, struct dp_err *err)
+{
+    const struct dp_strings none = {0};
+    size_t count = 0;
+    if (operands->count != 1) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'order' takes one case, see 'detprobe list'");
+    }
+    bool *chosen = dp_alloc(asking->catalogue.case_count, sizeof(*chosen));
+    const int rc = dp_select(&asking->catalogue, operands, &none, chosen, err);
+    for (size_t i = 0; i < asking->catalogue.case_count; i++) {
+        asking->item = chosen[i] ? &asking->catalogue.cases[i] : asking->item;
+        count += chosen[i];
+    }
+    free(chosen);
+    if (rc == 0 && count != 1) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'%s' names %zu cases, 'order' takes one", operands->items[0],
+                          count);
+    }
+    return rc;
+}
+
+/* Asks the program; the answer is the first of `answers`. */
+static int ask(struct asking *asking, struct dp_err *err)
+{
+    const struct order_options *o = &asking->options;
+    char *setting = o->threads ? dp_printf("%lld*%lld", (long long)o->threads, (long long)o->summands)
+                               : dp_printf("%lld", (long long)o->summands);
+    struct dp_request request = {
+        .axis = o->threads ? "threads*order" : "order", .setting = setting, .set = "unit", .runs = 1};
+    const struct dp_plan plan = {.catalogue = &asking->catalogue,
+                                 .options = {.seed = 1},
+                                 .cases = &asking->item,
+                                 .case_count = 1,
+                                 .requests = &request,
+                                 .request_count = 1};
+    const struct dp_run_options options = {
+        .jobs = 1, .timeout_ns = o->timeout_ns, .stack = o->stack ? &asking->stack : NULL};
+    enum dp_run_end end = DP_RUN_DONE;
+    int signal = 0;
+    run_let_threads_sleep();
+    dp_scratch_open();
+    int rc = dp_run(&plan, &asking->answers, &options, &end, &signal, err);
+    dp_scratch_close();
+    free(setting);
+    return rc == 0 && !asking->answers.items[0]
+               ? dp_err_set(err, DP_EXIT_SIGNAL + signal, "stopped by signal %d", signal)
+               : rc;
+}
+
+/* The worst of the views. */
+static int exit_code_of(const json_t *answer)
+{
+    size_t i;
+    json_t *view;
+    json_array_foreach(json_object_get(answer, "views"), i, view)
+    {
+        if (strcmp(dp_json_string(view, "kind", ""), "varies") == 0) {
+            return DP_EXIT_FINDINGS;
+        }
+    }
+    return DP_EXIT_OK;
+}
+
+static json_t *libraries_of(const struct asking *asking)
+{
+    json_t *libraries = json_array();
+    dp_environment_add_libraries(libraries, NULL,
+                                 json_object_get(asking->answers.hellos, asking->item->program->name));
+    return libraries;
+}
+
+/* The tree of a view; false where it has none. */
+static bool tree_of(const json_t *view, struct dp_order_tree *ret)
+{
+    struct dp_err err;
+    return dp_order_tree_read(json_object_get(view, "parents"), (int)dp_json_int(view, "summands", 0), ret,
+                              &err) == 0;
+}
+
+static void print_json(const struct asking *asking, const json_t *answer)
+{
+    json_t *shown = json_deep_copy(answer);
+    char fingerprint[65];
+    size_t i;
+    json_t *view;
+    json_object_del(shown, "type");
+    json_object_del(shown, "spent_ns");
+    json_object_set_new(shown, "case", json_string(asking->item->id));
+    json_object_set_new(shown, "libraries", libraries_of(asking));
+    json_object_set_new(shown, "fingerprint",
+                        dp_order_fingerprint(answer, fingerprint) ? json_string(fingerprint) : json_null());
+    json_array_foreach(json_object_get(shown, "views"), i, view)
+    {
+        char *words = dp_order_view_words(view);
+        struct dp_order_tree tree;
+        json_object_set_new(view, "words", json_string(words));
+        if (tree_of(view, &tree)) {
+            char *text = dp_order_text(&tree);
+            json_object_set_new(view, "tree", json_string(text));
+            free(text);
+            dp_order_tree_free(&tree);
+        }
+        json_object_del(view, "parents");
+        free(words);
+    }
+    json_dumpf(shown, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+    putchar('\n');
+    json_decref(shown);
+}
+
+/* One graph: of the first view that has a tree. */
+static void print_dot(const json_t *answer)
+{
+    struct dp_order_tree tree;
+    if (tree_of(json_array_get(json_object_get(answer, "views"), 0), &tree)) {
+        char *dot = dp_order_dot(&tree);
+        fputs(dot, stdout);
+        free(dot);
+        dp_order_tree_free(&tree);
+    }
+}
+
+static void print_facts(const struct asking *asking, const json_t *answer)
+{
+    json_t *libraries = libraries_of(asking), *library, *index;
+    size_t i;
+    printf("%-11s %s\n", "case", asking->item->id);
+    json_array_foreach(libraries, i, library)
+    {
+        char *line = dp_printf("%s %s %s", dp_json_string(library, "name", ""),
+                               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
+        char *shown = dp_printable(line, strlen(line));
+        printf("%-11s %s\n", i ? "" : "libraries", shown);
+        free(shown);
+        free(line);
+    }
+    json_decref(libraries);
+    if (dp_json_string(answer, "chosen", NULL)) {
+        printf("%-11s %s\n", "chosen", dp_json_string(answer, "chosen", ""));
+    }
+    if (dp_json_int(answer, "threads", 0) > 0) {
+        printf("%-11s %lld\n", "threads", (long long)dp_json_int(answer, "threads", 0));
+    }
+    printf("%-11s %s[", "sum", dp_json_string(answer, "output", ""));
+    json_array_foreach(json_object_get(answer, "cell"), i, index)
+    {
+        printf("%s%lld", i ? ", " : "", (long long)json_integer_value(index));
+    }
+    printf("] of %lld from %s (%s), in %lld runs\n", (long long)dp_json_int(answer, "summands", 0),
+           dp_json_string(answer, "operand", ""), dp_json_string(answer, "dtype", ""),
+           (long long)dp_json_int(answer, "runs", 0));
+}
+
+static void print_text(const struct asking *asking, const json_t *answer)
+{
+    char fingerprint[65];
+    size_t i;
+    json_t *view;
+    print_facts(asking, answer);
+    json_array_foreach(json_object_get(answer, "views"), i, view)
+    {
+        char *words = dp_order_view_words(view);
+        const json_int_t step = dp_json_int(view, "step", 1);
+        char *what = step > 1 ? dp_printf("every %lld.", (long long)step)
+                              : dp_printf("%s %lld", dp_json_string(view, "of", ""),
+                                          (long long)dp_json_int(view, "summands", 0));
+        struct dp_order_tree tree;
+        printf("%-11s %s\n", what, words);
+        if (dp_json_int(view, "changed", 0) > 0) {
+            printf("%-11s %lld of %lld sums that were asked again were others\n", "",
+                   (long long)dp_json_int(view, "changed", 0), (long long)dp_json_int(view, "twice", 0));
+        }
+        if (dp_json_int(view, "summands", 0) <= DRAWN_MOST && tree_of(view, &tree)) {
+            char *text = dp_order_text(&tree);
+            printf("%-11s %s\n", "tree", text);
+            free(text);
+            dp_order_tree_free(&tree);
+        }
+        free(what);
+        free(words);
+    }
+    printf("%-11s %s\n", "fingerprint", dp_order_fingerprint(answer, fingerprint) ? fingerprint : "none");
+}
+
+/* Prints what was answered; returns the exit code. */
+static int tell(const struct asking *asking, struct dp_err *err)
+{
+    const json_t *answer = asking->answers.items[0];
+    const char *type = dp_json_string(answer, "type", ""), *text = dp_json_string(answer, "text", "");
+    if (strcmp(type, "skip") == 0) {
+        return dp_err_set(err, DP_EXIT_NOTHING_RAN, "'%s' has no order to show here: %.300s",
+                          asking->item->id, text);
+    }
+    if (strcmp(type, "order") != 0) {
+        return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot reveal the order of '%s': %.300s",
+                          asking->item->id, text);
+    }
+    if (asking->options.json) {
+        print_json(asking, answer);
+    } else if (asking->options.dot) {
+        print_dot(answer);
+    } else {
+        print_text(asking, answer);
+    }
+    return exit_code_of(answer);
+}
+
+static int reveal(struct asking *asking, const struct dp_strings *operands, struct dp_err *err)
+{
+    const char *stack = asking->options.stack;
+    int rc = dp_stack_check_roles(err);
+    rc = rc == 0 ? dp_catalogue_load(&asking->catalogue, err) : rc;
+    rc = rc == 0 ? find_case(asking, operands, err) : rc;
+    rc = rc == 0 && stack ? dp_stack_open(stack, &asking->stack, err) : rc;
+    if (rc == 0 && stack) {
+        dp_stack_apply(&asking->stack, &asking->catalogue);
+    }
+    rc = rc == 0 ? ask(asking, err) : rc;
+    return rc == 0 ? tell(asking, err) : rc;
+}
+
+static int cmd_order(int argc, char **argv)
+{
+    struct asking asking = {.options = order_defaults};
+    struct dp_strings operands = {0};
+    struct dp_err err = {0};
+    bool help = false;
+    int code = dp_options_parse(&command_line, argc, argv, &asking.options, &operands, &help, &err);
+    if (code == 0 && !help && asking.options.json && asking.options.dot) {
+        code = dp_err_set(&err, DP_EXIT_USAGE, "--json and --dot exclude each other");
+    }
+    code = code == 0 && !help ? reveal(&asking, &operands, &err) : code;
+    dp_answers_free(&asking.answers);
+    dp_stack_free(&asking.stack);
+    dp_catalogue_free(&asking.catalogue);
+    free(operands.items);
+    return dp_command_end(code, &err);
+}
+
+const struct dp_command dp_command_order = {"order", "reveal in which order an operation adds up",
+                                            &command_line, cmd_order};

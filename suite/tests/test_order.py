@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""detprobe order: sums of known order are told as what they are and not as their neighbours, through the real
+program and the kit; what has no order, or none that shows, is told as that.
+
+usage: test_order.py DETPROBE FOLDER_OF_SUMS [TEST...]
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DETPROBE, SUMS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+
+KNOWN = {
+    "forward": "in order; in f32",
+    "backward": "in reverse order; in f32",
+    "pairwise": "pairwise; in f32",
+    "blocks": "4 blocks of 64 (the last of 63), each in order; these in order; in f32",
+    "lanes": "8 lanes (i mod 8), each in order; these pairwise; in f32",
+    "strided": "one at a time, in the order 0 3 6 9 12 15 18 21 ...; in f32",
+    "fused": "in order, 4 at a time with the sum so far",
+    "double": "in order; in f64",
+    "exact": "exact or compensated: nothing is lost, so no order shows; rounded once",
+}
+
+
+class Order(unittest.TestCase):
+    maxDiff = None
+
+    def detprobe(self, *arguments, status=0, folder=SUMS):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables["DETPROBE_PROBE_PATH"] = str(folder)
+        done = subprocess.run([DETPROBE, "order", *map(str, arguments)], env=variables, capture_output=True,
+                              text=True, timeout=200)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 0 if status in (0, 1) else 1, done.stderr)
+        return done.stderr if status > 1 else done.stdout
+
+    def reveal(self, loop, *options, shape="16x255", status=0):
+        return json.loads(self.detprobe(f"fake/sums/{loop}-{shape}", "--json", *options, status=status))
+
+    def words(self, *arguments, **named):
+        (view,) = self.reveal(*arguments, **named)["views"]
+        return view["words"]
+
+    def test_known_orders(self):
+        for loop, words in KNOWN.items():
+            with self.subTest(loop=loop):
+                for shape in ("16x255", "1x255"):
+                    self.assertEqual(self.words(loop, shape=shape), words)
+
+    def test_fingerprints_tell_orders_apart(self):
+        prints = {loop: self.reveal(loop)["fingerprint"] for loop in KNOWN}
+        self.assertEqual(prints.pop("double"), prints["forward"])  # one order, in another type
+        self.assertEqual(len(set(prints.values())), len(prints))
+        self.assertEqual(self.reveal("forward", shape="1x255")["fingerprint"], prints["forward"])
+
+    def test_many_cells_at_once_and_one(self):
+        many, one = self.reveal("pairwise"), self.reveal("pairwise", shape="1x255")
+        self.assertEqual((many["cells"], one["cells"]), (16, 1))
+        self.assertLess(8 * many["runs"], one["runs"])
+        self.assertEqual(many["views"][0]["tree"], one["views"][0]["tree"])
+
+    def test_rows_that_add_otherwise_are_not_asked(self):
+        shown = self.reveal("rows")
+        self.assertLess(shown["cells"], 16)
+        self.assertEqual(shown["fingerprint"], self.reveal("forward")["fingerprint"])
+
+    def test_summands_of_two_operands(self):
+        for loop, words in {"forward": "in order; in f32",
+                            "pairwise": "the first 64 pairwise; then the other 1 in order; in f32"}.items():
+            shown = self.reveal(f"{loop}-bias", shape="16x64")
+            self.assertEqual((shown["views"][0]["words"], shown["summands"], shown["cells"]), (words, 65, 1))
+
+    def test_what_the_tree_alone_does_not_say(self):
+        for loop in ("mixed", "kahan"):
+            words = self.words(loop)
+            self.assertTrue(words.startswith("in order; not by plain additions: "), words)
+        self.assertTrue(self.words("neumaier").startswith("exact or compensated"))
+
+    def test_no_one_order(self):
+        shown = self.reveal("racing", status=1)
+        self.assertIsNone(shown["fingerprint"])
+        for view in shown["views"]:
+            self.assertEqual(view["kind"], "varies")
+            self.assertGreater(view["changed"], 0)
+            self.assertNotIn("tree", view)
+        text = self.detprobe("fake/sums/racing-16x255", status=1)
+        self.assertIn("no one order: it changes from run to run", text)
+        self.assertIn("fingerprint none", text)
+
+    def test_more_summands_than_are_looked_at(self):
+        shown = self.reveal("blocks", "--n", 200, shape="16x1500")
+        first, every = shown["views"]
+        self.assertEqual((first["of"], first["step"], first["summands"]), ("first", 1, 200))
+        self.assertEqual((every["of"], every["step"], every["summands"]), ("every", 8, 188))
+        self.assertEqual(first["words"], "4 blocks of 64 (the last of 8), each in order; these in order; in f32")
+        self.assertEqual(every["words"], "24 blocks of 8 (the last of 4), each in order; these in order; in f32")
+        (every,) = self.reveal("blocks", "--n", 2000, shape="16x1500")["views"]
+        self.assertEqual(every["words"], "24 blocks of 64 (the last of 28), each in order; these in order; in f32")
+
+    def test_what_is_no_sum(self):
+        for case, why in {
+            "magnitudes-16x255": "is no plain sum",
+            "squares-16x255": "is no plain sum",
+            "forward-1x2": "2 summands have one order",
+            "reduced-16x255": "only of arithmetic 'direct'",
+        }.items():
+            self.assertIn(why, self.detprobe(f"fake/sums/{case}", status=77))
+
+    def test_text(self):
+        lines = self.detprobe("fake/sums/fused-2x12").splitlines()
+        self.assertEqual(lines[0], "case        fake/sums/fused-2x12")
+        self.assertTrue(lines[-3].startswith("all 12"), lines)
+        self.assertTrue(lines[-2].startswith("tree        ("), lines)
+        self.assertRegex(lines[-1], "^fingerprint [0-9a-f]{64}$")
+
+    def test_drawing(self):
+        dot = self.detprobe("fake/sums/forward-2x12", "--dot")
+        self.assertEqual(dot.count("->"), 22)
+        self.assertEqual(dot.count("plaintext"), 12)
+
+    def test_bad_usage(self):
+        for arguments, code in ((("fake/sums/forwards-16x255",), 64), ((), 64), (("fake/sums/*",), 64),
+                                (("fake/sums/forward-16x255", "--n", "2"), 64),
+                                (("fake/sums/forward-16x255", "--json", "--dot"), 64)):
+            self.detprobe(*arguments, status=code)
+
+    def test_programs_that_lie(self):
+        """An order that is none, one that nobody asked for, and an observation instead of one."""
+        answers = {
+            "no-tree": ({"type": "order", "output": "y", "cell": [0], "operand": "x", "dtype": "f32", "summands": 3,
+                         "views": [{"of": "all", "summands": 3, "step": 1, "kind": "tree", "parents": [3, 3, 3, 4]}]},
+                        "no tree of additions"),
+            "other": ({"type": "observation", "outputs": [
+                {"name": "y", "dtype": "f32", "shape": [1], "classes": [{"sha256": "a" * 64, "runs": 1, "first_run": 0}]}]},
+                      "another kind"),
+        }
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for case, (answer, why) in answers.items():
+                (folder / "liar.py").write_text(
+                    "import json, os\n"
+                    "out = os.fdopen(int(os.environ['DETPROBE_OUT_FD']), 'w', buffering=1)\n"
+                    "def say(**m): print(json.dumps(m), file=out)\n"
+                    "say(type='hello', program='liar', protocol=1, axes=['order'], libraries=[])\n"
+                    "for line in os.fdopen(int(os.environ['DETPROBE_IN_FD'])):\n"
+                    f"    say(id=json.loads(line)['id'], **{answer!r})\n"
+                    "    say(type='done', id=json.loads(line)['id'])\n")
+                (folder / "liar.json").write_text(json.dumps({
+                    "schema_version": "1.0", "program": "liar.py",
+                    "cases": [{"id": "fake/liar/x", "op": "x", "arithmetic": "direct", "params": {},
+                               "reveals": "nothing"}]}))
+                self.assertIn(why, self.detprobe("fake/liar/x", status=2, folder=folder), case)
+
+
+if __name__ == "__main__":
+    unittest.main()
