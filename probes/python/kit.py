@@ -10,14 +10,17 @@ An operation is a function of (params, inputs) that does its work once and retur
 
 The kit reads the requests, calls the operation as often as asked, compares the raw bytes of every run, hashes
 them and answers. It needs the standard library only and is one file: copy it beside a probe of your own. It
-states no error bound and poisons nothing, so a result from here is `checked: bits` and never `wrong`.
+states no error bound and poisons nothing, so a result from here is `checked: bits`, and `wrong` only where the
+operation itself says so (`kit.checked`).
 """
 
 import array
 import hashlib
 import importlib
+import itertools
 import json
 import math
+import operator
 import os
 import platform
 import struct
@@ -28,6 +31,8 @@ import traceback
 AXES = ("repeat", "fresh")  # the suite makes `fresh` by starting the program again
 MAX_CLASSES = 1024  # distinct outputs told apart; 1024 means "at least"
 MAX_LISTED = 8
+WRONG = 1e308  # an infinite error over the bound: JSON has no infinity
+BLOCK = 4096
 CODES = {"f64": "d", "f32": "f", "f16": "e", "s64": "q", "s32": "i", "s16": "h", "s8": "b", "u64": "Q", "u32": "I",
          "u16": "H", "u8": "B"}  # of struct, always little-endian
 KINDS = {**dict.fromkeys("dfe", "f"), **dict.fromkeys("bhilq", "s"), **dict.fromkeys("?BHILQ", "u")}  # by format
@@ -54,9 +59,14 @@ class Output:
         self.bytes = values if isinstance(values, bytes) else struct.pack(f"<{self.count}{CODES[dtype]}", *values)
         if isinstance(values, bytes):
             self.count //= struct.calcsize(CODES[dtype])
+        self.right = None  # not checked
 
     def values(self):
         return struct.unpack(f"<{self.count}{CODES[self.dtype]}", self.bytes)
+
+    def bits(self):
+        """Each element as an integer."""
+        return struct.unpack(f"<{self.count}{LIKE.get(self.dtype, CODES[self.dtype])}", self.bytes)
 
 
 def f64(values, shape=None):
@@ -100,6 +110,12 @@ class Said(dict):
     def __init__(self, outputs, **facts):
         super().__init__(outputs)
         self.facts = facts
+
+
+def checked(output, right):
+    """An output of which the operation itself knows whether it is right: one that is not makes the result `wrong`."""
+    output.right = bool(right)
+    return output
 
 
 def op(name):
@@ -191,26 +207,23 @@ def _exact(word):
 SETS = {"wide": _wide, "unit": _unit, "exact": _exact}
 
 
-def _ordered(raw, dtype):
-    """Number of a float, by its bytes, in the order of all values of its type: a difference counts ULPs."""
-    bits = struct.unpack(f"<{LIKE[dtype]}", raw)[0]
-    return bits if bits >= 0 else -(bits & (1 << 8 * len(raw) - 1) - 1)
+def _ordered(bits, dtype):
+    """Number of a float, by its bits, in the order of all values of its type: a difference counts ULPs."""
+    return bits if bits >= 0 else -(bits & (1 << 8 * struct.calcsize(CODES[dtype]) - 1) - 1)
 
 
 def explain(name, first, other):
     """How far another run is from the first: for people, it decides nothing."""
-    pairs = list(zip(first.values(), other.values()))
-    size = struct.calcsize(CODES[first.dtype])
-    raw = [x.bytes[i : i + size] for x in (first, other) for i in range(0, len(x.bytes), size)]
-    a, b = raw[: first.count], raw[first.count :]
-    where = [i for i in range(first.count) if a[i] != b[i]]
-    kind = "permutation" if sorted(a) == sorted(b) else "values"
-    result = {"output": name, "elements": len(where), "of": first.count, "first_index": where[0], "kind": kind}
-    finite = [(x, y) for x, y in (pairs[i] for i in where) if math.isfinite(x) and math.isfinite(y)]
-    if first.dtype in LIKE and len(finite) == len(where):
+    a, b = first.bits(), other.bits()
+    where = list(itertools.compress(range(first.count), map(operator.ne, a, b)))
+    kind = "permutation" if sum(a) == sum(b) and sorted(a) == sorted(b) else "values"
+    result = {"output": name, "elements": len(where), "of": first.count, "first_index": where[0], "kind": kind,
+              "shape": first.shape}
+    x, y = first.values(), other.values()
+    if first.dtype in LIKE and all(math.isfinite(x[i]) and math.isfinite(y[i]) for i in where):
         result["max_ulp"] = str(max(abs(_ordered(a[i], first.dtype) - _ordered(b[i], first.dtype)) for i in where))
-        worst = max(abs(x - y) for x, y in finite)
-        relative = max(abs(x - y) / max(abs(x), abs(y), sys.float_info.min) for x, y in finite)
+        worst = max(abs(x[i] - y[i]) for i in where)
+        relative = max(abs(x[i] - y[i]) / max(abs(x[i]), abs(y[i]), sys.float_info.min) for i in where)
         if math.isfinite(worst) and math.isfinite(relative):
             result.update(max_abs=worst, max_rel=relative)
     return result
@@ -221,6 +234,7 @@ class Tally:
 
     def __init__(self, first):
         self.first, self.other, self.classes, self.beyond = first, None, {}, 0
+        self.right = first.right
 
     def add(self, run, output):
         if (output.dtype, output.shape) != (self.first.dtype, self.first.shape):
@@ -228,6 +242,7 @@ class Tally:
                              f"{output.dtype} {output.shape} between runs")
         if self.other is None and output.bytes != self.first.bytes:
             self.other = output
+        self.right = self.right and output.right
         digest = hashlib.sha256(output.bytes).hexdigest()
         if digest not in self.classes and len(self.classes) == MAX_CLASSES:
             self.beyond += 1
@@ -238,9 +253,16 @@ class Tally:
         runs = [c["runs"] for c in self.classes.values()]
         return sum(runs) + self.beyond - max(runs)
 
+    def same_share(self):
+        """The share of the output, in row-major order, before the first element that differs."""
+        a, b = self.first.bytes, self.other.bytes
+        block = next(i for i in range(0, len(a), BLOCK) if a[i : i + BLOCK] != b[i : i + BLOCK])
+        return next(i for i in range(block, len(a)) if a[i] != b[i]) / len(a)
+
     def message(self, name):
-        return {"name": name, "dtype": self.first.dtype, "shape": self.first.shape,
-                "distinct": len(self.classes), "classes": list(self.classes.values())[:MAX_LISTED]}
+        message = {"name": name, "dtype": self.first.dtype, "shape": self.first.shape,
+                   "distinct": len(self.classes), "classes": list(self.classes.values())[:MAX_LISTED]}
+        return message if self.right is None else {**message, "error_over_bound": 0 if self.right else WRONG}
 
 
 class Session:
@@ -316,8 +338,9 @@ def observe(request, session):
               "time": {"first_ns": times[0], "min_ns": min(times), "mean_ns": sum(later) // len(later)}, **said}
     if threads:
         answer["threads"] = threads
-    worst = max(tallies, key=lambda name: tallies[name].outside())
-    if tallies[worst].other:
+    varied = [name for name in tallies if tallies[name].other]
+    if varied:  # explain the one that differs most often, and of those the one that differs first: its step, its row
+        worst = max(varied, key=lambda name: (tallies[name].outside(), -tallies[name].same_share()))
         answer["mismatch"] = {"runs": tallies[worst].outside(),
                               **explain(worst, tallies[worst].first, tallies[worst].other)}
     return answer
@@ -331,7 +354,10 @@ def answer(request, session):
     except MemoryError:
         return {"type": "skip", "reason": "memory", "text": "not enough memory"}
     except Exception as error:  # one bad case never costs the others
-        return {"type": "failure", "text": f"{type(error).__name__}: {error}".splitlines()[0] + place(error)}
+        lines = f"{type(error).__name__}: {error}".strip().splitlines()
+        # what a library passes on from another process has its cause in the last line
+        text = lines[0] if len(lines) == 1 else f"{lines[0]} ... {lines[-1]}"
+        return {"type": "failure", "text": text + place(error)}
 
 
 def interpreter():
@@ -355,6 +381,14 @@ def require(module):
     sys.exit(127)
 
 
+def _silence(*files):
+    """In a forked process: the protocol is its parent's, whatever becomes of either."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in files:
+        os.dup2(nothing, file.fileno())
+    os.close(nothing)
+
+
 def main(program, libraries=(), threads=None):
     """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter. `threads`, if
     there is one, sets the number of threads of what is measured (0: leaves it) and gives back the number in force.
@@ -365,6 +399,8 @@ def main(program, libraries=(), threads=None):
     except (ValueError, OSError):
         print(f"{program}: bad DETPROBE_IN_FD or DETPROBE_OUT_FD: not a descriptor", file=sys.stderr)
         sys.exit(2)
+
+    os.register_at_fork(after_in_child=lambda: _silence(requests, answers))
 
     def send(message):
         answers.write(json.dumps(message, allow_nan=False) + "\n")

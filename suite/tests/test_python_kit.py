@@ -153,6 +153,7 @@ class Controls(unittest.TestCase):
 
 
 PROGRAM = '''
+import os
 import kit
 
 @kit.op("shape")
@@ -169,7 +170,7 @@ def count(params, inputs):
 
 @kit.op("raise")
 def fail(params, inputs):
-    raise RuntimeError("first line\\nsecond line")
+    raise RuntimeError("first line\\nsecond line\\nlast line")
 
 @kit.op("list")
 def plain_list(params, inputs):
@@ -200,6 +201,25 @@ def spoil(params, inputs):
 @kit.op("said")
 def said(params, inputs):
     return kit.Said({"y": kit.u8([1])}, chosen=f"way {inputs.run}", declared="nondeterministic")
+
+@kit.op("checked")
+def checked(params, inputs):
+    return {"y": kit.checked(kit.s64([0]), inputs.run != params["wrong"]), "z": kit.s64([0])}
+
+@kit.op("histories")
+def histories(params, inputs):
+    """The first goes apart in its third row of four, the second in the second one, in each run."""
+    return {"late": kit.s64([0, 0, inputs.run, 0]), "early": kit.s64([0, 0, 0, inputs.run, 0, 0, 0, 0], [4, 2])}
+
+@kit.op("fork")
+def fork(params, inputs):
+    """A child that speaks, and reads, in its parent's name."""
+    child = os.fork()
+    if child == 0:
+        fds = [int(os.environ[f"DETPROBE_{way}_FD"]) for way in ("IN", "OUT")]
+        os.write(fds[1], b"nonsense\\n")
+        os._exit(len(os.read(fds[0], 1)))
+    return {"read": kit.s64([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])])}
 
 kit.main("odd")
 '''
@@ -242,8 +262,8 @@ class Requests(unittest.TestCase):
     def test_bad_requests_cost_themselves_alone(self):
         good = speak.request("count", {}, runs=1)
         bad = {"nope": "unknown op 'nope'", "shape": "an output changed", "names": "other outputs",
-               "raise": f"RuntimeError: first line (odd.py:{LINE})", "list": "output 'y' is a list: make it one with kit.f64",
-               "nothing": "an operation returns a dict of outputs"}
+               "raise": f"RuntimeError: first line ... last line (odd.py:{LINE})",
+               "list": "output 'y' is a list: make it one with kit.f64", "nothing": "an operation returns a dict of outputs"}
         answers = self.ask(*[q for op in bad for q in (speak.request(op, {}), good)])
         for (op, text), answer, after in zip(bad.items(), answers[::2], answers[1::2]):
             with self.subTest(op=op):
@@ -299,6 +319,23 @@ class Requests(unittest.TestCase):
     def test_digest_is_of_the_little_endian_bytes(self):
         (answer,) = self.ask(speak.request("count", {}, runs=1))
         self.assertEqual(speak.digests(answer)["y"], hashlib.sha256(bytes(8)).hexdigest())
+
+    def test_what_an_operation_knows_to_be_wrong_in_any_run(self):
+        for run, bound in ((-1, 0), (0, kit.WRONG), (7, kit.WRONG)):
+            (answer,) = self.ask(speak.request("checked", {"wrong": run}))
+            y, z = speak.observation(answer)["outputs"]
+            self.assertEqual((y["error_over_bound"], "error_over_bound" in z), (bound, False), run)
+
+    def test_the_output_that_differs_first_is_explained(self):
+        (answer,) = self.ask(speak.request("histories", {}))
+        mismatch = speak.observation(answer)["mismatch"]
+        self.assertEqual((mismatch["output"], mismatch["first_index"], mismatch["shape"]), ("early", 3, [4, 2]))
+
+    def test_a_forked_process_does_not_speak(self):
+        fork, count = speak.request("fork", {}, runs=1), speak.request("count", {}, runs=1)
+        answer, after = self.ask(fork, count)
+        nothing = hashlib.sha256(bytes(8)).hexdigest()
+        self.assertEqual((speak.digests(answer), speak.digests(after)), ({"read": nothing}, {"y": nothing}))
 
     def by_hand(self, **environment):
         line = json.dumps(speak.request("count", {}, runs=1)) + "\n"
