@@ -90,3 +90,8 @@ void kit_difference_merge(struct kit_difference *into, const struct kit_differen
         into->ulps[i] += from->ulps[i];
     }
 }
+
+bool kit_difference_is_earlier(const struct kit_difference *one, const struct kit_difference *other)
+{
+    return (double)one->first_index * (double)other->of < (double)other->first_index * (double)one->of;
+}

@@ -25,5 +25,8 @@ void kit_explain(enum kit_dtype dtype, const void *first, const void *other, int
 /* Keeps the worst of two differences of one output: the larger of each number; ulps counts the elements of
  * both. A pair that is no permutation makes the whole none. */
 void kit_difference_merge(struct kit_difference *into, const struct kit_difference *from);
+/* Whether the one comes before the other, each in its own output: in histories with the step as first
+ * dimension, the one of the earlier step. */
+bool kit_difference_is_earlier(const struct kit_difference *one, const struct kit_difference *other);
 
 #endif

@@ -446,16 +446,18 @@ static json_t *histogram_json(const struct kit_difference *difference)
     return histogram;
 }
 
-/* The output with the most mismatching runs; ties: the first. */
+/* Of the output with the most mismatching runs; ties: of the one that differs first. */
 static json_t *mismatch_json(const struct observation *o)
 {
     const struct watched *worst = NULL;
     int runs = 0;
     for (int i = 0; i < o->count; i++) {
-        const int mismatches = kit_tally_mismatches(&o->outputs[i].tally);
-        if (mismatches > runs) {
+        const struct watched *const output = &o->outputs[i];
+        const int mismatches = kit_tally_mismatches(&output->tally);
+        if (mismatches > runs || (worst && mismatches == runs &&
+                                  kit_difference_is_earlier(&output->tally.worst, &worst->tally.worst))) {
             runs = mismatches;
-            worst = &o->outputs[i];
+            worst = output;
         }
     }
     if (!worst) {

@@ -291,6 +291,23 @@ static void bytes_of_floats_are_read_exactly(void **state)
     }
 }
 
+/* Of a loss for each of 4 steps and of weights, 2 for each: the weights of step 1 come before the loss of
+ * step 2. */
+static void the_earlier_step_is_told(void **state)
+{
+    const float still[8] = {0};
+    const float loss[4] = {0, 0, 1, 1}, late[8] = {0, 0, 0, 0, 1, 1, 1, 1},
+                early[8] = {0, 0, 0, 1, 1, 1, 1, 1};
+    struct kit_difference of_loss, of_late, of_early;
+    kit_explain(KIT_F32, still, loss, 4, &of_loss);
+    kit_explain(KIT_F32, still, late, 8, &of_late);
+    kit_explain(KIT_F32, still, early, 8, &of_early);
+    assert_true(kit_difference_is_earlier(&of_early, &of_loss));
+    assert_false(kit_difference_is_earlier(&of_loss, &of_early));
+    assert_false(kit_difference_is_earlier(&of_late, &of_loss));
+    assert_false(kit_difference_is_earlier(&of_loss, &of_late));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +323,7 @@ int main(void)
         cmocka_unit_test(ulps_count_representable_values),
         cmocka_unit_test(distances_are_measured_together),
         cmocka_unit_test(distances_are_counted_by_powers_of_two),
+        cmocka_unit_test(the_earlier_step_is_told),
         cmocka_unit_test(narrow_floats_are_read_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
