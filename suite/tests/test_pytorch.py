@@ -83,7 +83,7 @@ class Verdicts(unittest.TestCase):
                   "select": ("function", probe.SELECTIONS), "uninitialized": ("function", probe.EMPTIES),
                   "random": ("draw", probe.DRAWS), "dropout": ("device", ("cpu", "cuda"))}
         used = set()
-        for case, row in lab.cases("@pytorch").items():
+        for case, row in lab.cases(CASE + "*").items():
             params = row["params"]
             name, table = tables[row["op"]]
             used.add((row["op"], params[name]))
@@ -123,7 +123,7 @@ class Verdicts(unittest.TestCase):
 
 
 class Real(lab.Quick):
-    PINS, ROOM, SELECTORS = "pytorch.txt", 9, ("@pytorch",)
+    PINS, ROOM, SELECTORS = "pytorch.txt", 9, (CASE + "*",)
     ROLES = ("torch",)
 
     def may_be(self, case):

@@ -114,7 +114,8 @@ class Stable(Case):
 
 class Digest(Case):
     def test_one_seed_one_digest(self):
-        first, second = (quick("--all", "--seed", "1") for _ in range(2))
+        """Without PyTorch, which this machine's Python may have: its races vary when they like."""
+        first, second = (quick("--all", "--exclude", "@pytorch", "--seed", "1") for _ in range(2))
         if first is None:
             self.skipTest("nothing can run here")
         before, after = words(first), words(second)
