@@ -132,16 +132,14 @@ int reduction_reference(struct kit_call *call, int output, const void *const *in
     const struct kit_operand *const values = &call->shape->operand[REDUCTION_VALUES];
     const struct reduction *const r = call->state;
     const int64_t each = values->shape[1] * values->shape[2];
-    for (size_t c = 0; c < count && output == REDUCTION_RESULT; c++) { /* none may disagree: 0 of scale 0 */
-        ret[c].k = r->ranks;
-        for (int64_t rank = 0; rank < r->ranks; rank++) {
+    for (size_t c = 0; c < count; c++) {
+        ret[c] = (struct kit_cell){.k = r->ranks};
+        for (int64_t rank = 0; rank < r->ranks && output == REDUCTION_RESULT; rank++) { /* none disagrees */
             const long double value =
                 kit_value(r->dtype, in[REDUCTION_VALUES], rank * each + cells[c] % each);
-            const bool first = rank == 0;
+            const bool is_largest = rank == 0 || value > ret[c].value;
             ret[c].scale += value < 0 ? -value : value;
-            ret[c].value = !r->reduction                   ? ret[c].value + value
-                           : first || value > ret[c].value ? value
-                                                           : ret[c].value;
+            ret[c].value = !r->reduction ? ret[c].value + value : is_largest ? value : ret[c].value;
         }
     }
     return KIT_OK;

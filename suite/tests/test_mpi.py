@@ -151,6 +151,16 @@ class Results(unittest.TestCase):
             answers, _ = ask(*kinds, program=PROGRAMS / "order")
             self.assertEqual([speak.digests(answer)["tree"] == tree for answer in answers], [True, False][:len(kinds)])
 
+    def test_order_of_a_case(self):
+        """The suite's own search finds ranks for leaves, and one tree for one algorithm of all libraries."""
+        fingerprints = set()
+        for library in LIBRARIES:
+            done = subprocess.run([DETPROBE, "order", f"mpi/allreduce/{library}-f32-sum-5x16x64-recursive_doubling",
+                                   "--json"], capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            fingerprints.add(json.loads(done.stdout)["fingerprint"])
+        self.assertEqual([len(fingerprint) for fingerprint in fingerprints], [64])
+
     def test_bad_params(self):
         texts = {
             ("ranks", 17): "bad param 'ranks': from 2 to 16",
