@@ -7,10 +7,13 @@ first operation. Then it tells what the variable says, what is in force, and the
 is read makes both processes alike; a late one leaves each with what it inherited, and the case varies.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -152,20 +155,26 @@ def late(params, inputs):
     if params["variable"].endswith("_NUM_THREADS") and len(os.sched_getaffinity(0)) < 2:
         raise kit.Skip("unsupported", "one processor: a library runs one thread whatever the variable says")
     answer = JOBS.ask(params, inputs.run % 2, inputs.array("x", COUNT).tobytes())
-    outputs = {"set": kit.u8(answer["set"].encode()), **{name: kit.s64(found) for name, found in answer["found"].items()}}
+    outputs = {"set": kit.u8(answer["set"].encode())}
+    outputs.update({name: kit.s64(values) for name, values in answer["found"].items()})
     return {**outputs, "bits": kit.u8(bytes.fromhex(answer["bits"]))} if answer["bits"] else outputs
+
+
+def version_of(name, path):
+    """As the module itself says it: the packager's may lack the build ("2.15.0" for "2.15.0+cu132")."""
+    file = pathlib.Path(path).with_name("version.py")
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    said = re.search(r"^__version__ = ['\"](.+)['\"]", text, re.M)
+    return said.group(1) if said else importlib.metadata.version(name)
 
 
 def installed():
     """The libraries that the started processes import, which this one does not."""
     for name, title in LIBRARIES.items():
         spec = importlib.util.find_spec(name)
-        try:
-            version = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        if spec and spec.origin:
-            yield {"role": name, "name": title, "version": version, "path": spec.origin}
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            if spec and spec.origin:
+                yield {"role": name, "name": title, "version": version_of(name, spec.origin), "path": spec.origin}
 
 
 if __name__ == "__main__":

@@ -53,6 +53,17 @@ static json_t *families_of(const struct dp_plan *plan, const char *program)
     return families;
 }
 
+/* What only some programs know of a library (its config) is kept, whichever of them answers first. */
+static void add_keys(json_t *known, const json_t *library)
+{
+    for (size_t k = 0; k < sizeof(library_keys) / sizeof(library_keys[0]); k++) {
+        const char *value = dp_json_string(library, library_keys[k], NULL);
+        if (value && !json_object_get(known, library_keys[k])) {
+            json_object_set_new(known, library_keys[k], json_string(value));
+        }
+    }
+}
+
 void dp_environment_add_libraries(json_t *libraries, const json_t *families, const json_t *hello)
 {
     size_t i, j;
@@ -64,19 +75,12 @@ void dp_environment_add_libraries(json_t *libraries, const json_t *families, con
         {
             found = !found && same_library(known, library) ? known : found;
         }
-        if (found) {
-            add_families(found, families);
-            continue;
+        if (!found) {
+            found = json_object();
+            json_array_append_new(libraries, found);
         }
-        json_t *copy = json_object();
-        for (size_t k = 0; k < sizeof(library_keys) / sizeof(library_keys[0]); k++) {
-            const char *value = dp_json_string(library, library_keys[k], NULL);
-            if (value) {
-                json_object_set_new(copy, library_keys[k], json_string(value));
-            }
-        }
-        add_families(copy, families);
-        json_array_append_new(libraries, copy);
+        add_keys(found, library);
+        add_families(found, families);
     }
 }
 

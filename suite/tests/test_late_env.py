@@ -60,7 +60,8 @@ class Verdicts(unittest.TestCase):
         """On any machine, and whatever the user has set."""
         for seed in ({}, {"PYTHONHASHSEED": "1"}):
             report, text = lab.run(CASE + "pythonhashseed-*", "--level", "quick", **seed)
-            self.assertEqual(observed(report), {"pythonhashseed-after-start": "varies", "pythonhashseed-outside": "repeats"})
+            self.assertEqual(observed(report),
+                             {"pythonhashseed-after-start": "varies", "pythonhashseed-outside": "repeats"})
             self.assertIn("set it before the interpreter starts", text)
         rows = lab.results(report)
         self.assertEqual(rows[CASE + "pythonhashseed-outside"]["guarantee"]["status"], "kept")
@@ -108,8 +109,19 @@ class Real(unittest.TestCase):
         report, _ = lab.run(CASE + "o*", CASE + "mkl-*", "--level", "quick", "--stack", lab.stack("pytorch.txt", 9))
         found = observed(report)
         self.assertEqual(len(found), 11)
+        self.assertIn("+", self.torch(report)["version"], "as PyTorch says it, which this program does not import")
         for name, seen in found.items():
             self.assertEqual(seen, "varies" if name.endswith("after-import") else "repeats", name)
+
+    def torch(self, report):
+        (library,) = [row for row in report["body"]["environment"]["libraries"] if row["role"] == "torch"]
+        return library
+
+    def test_what_several_programs_know(self):
+        report, _ = lab.run(CASE + "pythonhashseed-outside", "python/pytorch/softmax-cpu-off", "--level", "quick",
+                            "--stack", lab.stack("pytorch.txt", 9))
+        self.assertIn("cuda=", self.torch(report)["config"])
+        self.assertEqual(self.torch(report)["families"], ["python/late-env", "python/pytorch"])
 
     def test_tensorflow(self):
         """That oneDNN gives other bits than TensorFlow's own loops is the processor's to say; that the variable is read
