@@ -389,9 +389,21 @@ def _silence(*files):
     os.close(nothing)
 
 
-def main(program, libraries=(), threads=None):
+def apply_setting(program, settings):
+    """What a case asks of its process, DETPROBE_SETTING: a word that no program knows is a fault of the catalogue file."""
+    word = os.environ.get("DETPROBE_SETTING")
+    if not word:
+        return
+    if word not in settings:
+        print(f"{program}: no setting '{word}' (DETPROBE_SETTING)", file=sys.stderr)
+        sys.exit(2)
+    settings[word]()
+
+
+def main(program, libraries=(), threads=None, settings=None):
     """Speaks protocol 1 until the suite closes its end. `libraries` are listed beside the interpreter. `threads`, if
     there is one, sets the number of threads of what is measured (0: leaves it) and gives back the number in force.
+    `settings` are functions by the words for them that cases say in DETPROBE_SETTING: one is called before hello.
     Without the two descriptors standard input and output serve, so that a probe can be driven by hand."""
     try:
         requests = open(int(os.environ.get("DETPROBE_IN_FD", "0")), encoding="utf-8")
@@ -406,6 +418,7 @@ def main(program, libraries=(), threads=None):
         answers.write(json.dumps(message, allow_nan=False) + "\n")
         answers.flush()
 
+    apply_setting(program, settings or {})
     session = Session(threads)
     try:
         send({"type": "hello", "program": program, "protocol": 1, "axes": session.axes(),

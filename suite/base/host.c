@@ -245,6 +245,7 @@ static const char *const variables[] = {
     "PYTHONHASHSEED",
     /* what was asked of the programs themselves */
     "DETPROBE_FORCE",
+    "DETPROBE_SETTING",
     "DETPROBE_LIB_*",
     /* CUDA: only switches, never a cache folder or a log file */
     "CUBLAS_WORKSPACE_CONFIG",

@@ -33,6 +33,8 @@ const struct dp_surrounding dp_docs_variables[] = {
      "programs do without where there is none"},
     {"DETPROBE_IN_FD", "probe", "set by the suite: the descriptor that requests come from"},
     {"DETPROBE_OUT_FD", "probe", "set by the suite: the descriptor that answers go to"},
+    {"DETPROBE_SETTING", "probe",
+     "set by the suite for cases that ask for it: what the program does to its library before it says hello"},
     {"DETPROBE_PROCESS", "probe", "set by the suite: a mark by which it finds what a program left behind"},
     {"OMP_WAIT_POLICY", "run", "'passive' for the programs unless it is set; the report records it"},
     {"LD_LIBRARY_PATH", "run doctor audit probe",

@@ -221,7 +221,12 @@ def fork(params, inputs):
         os._exit(len(os.read(fds[0], 1)))
     return {"read": kit.s64([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])])}
 
-kit.main("odd")
+@kit.op("set")
+def was_set(params, inputs):
+    return {"y": kit.u8([len(SET)])}
+
+SET = []
+kit.main("odd", settings={"once": lambda: SET.append(1)})
 '''
 LINE = PROGRAM[:PROGRAM.index("raise RuntimeError")].count("\n") + 1
 # A library of 3 threads that can be told to run up to 4.
@@ -354,6 +359,17 @@ class Requests(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn("not a descriptor", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_setting_of_a_process(self):
+        for word, times in (("once", 1), ("", 0), (None, 0)):
+            _, answers, status = speak.converse(self.program, [speak.request("set", {}, runs=2)] * 2, DETPROBE_SETTING=word)
+            self.assertEqual(status, 0)
+            expected = hashlib.sha256(bytes([times])).hexdigest()
+            for (observation,) in answers:
+                self.assertEqual([c["sha256"] for c in observation["outputs"][0]["classes"]], [expected], word)
+        done = self.by_hand(DETPROBE_SETTING="twice")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "odd: no setting 'twice' (DETPROBE_SETTING)\n")
 
 
 class Threads(unittest.TestCase):
