@@ -6,6 +6,7 @@ A test's arguments are DETPROBE SCHEMA_FOLDER REQUIREMENTS_FOLDER KEPT_FOLDER [T
 environments. Exit status 77 where every test named was skipped: the index cannot be had.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -40,6 +41,16 @@ def run(*arguments, expect=(0,), prefix=(), **variables):
         report = json.loads(file.read_text())
     REPORT.validate(report)
     return report, done.stdout
+
+
+@contextlib.contextmanager
+def module(name, text):
+    """A package that stands in for a framework; gives the variables of a run that imports it."""
+    with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
+        package = pathlib.Path(folder) / name
+        package.mkdir()
+        (package / "__init__.py").write_text(text)
+        yield {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def results(report):

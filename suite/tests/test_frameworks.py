@@ -21,12 +21,8 @@ class Harm(unittest.TestCase):
     """A framework that is half installed or misbehaves on import costs its own cases only."""
 
     def with_module(self, text, *cases, expect):
-        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
-            package = pathlib.Path(folder) / "numpy"
-            package.mkdir()
-            (package / "__init__.py").write_text(text)
-            report, self.text = run(UNHARMED, *cases, "--level", "quick", "--axis", "fresh", expect=expect,
-                                    PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
+        with lab.module("numpy", text) as variables:
+            report, self.text = run(UNHARMED, *cases, "--level", "quick", "--axis", "fresh", expect=expect, **variables)
         self.assertEqual(results(report)[UNHARMED]["observed"], "repeats")
         self.assertTrue(all(control["behaved"] for control in report["body"]["controls"]))
         return results(report)

@@ -11,7 +11,6 @@ import importlib.util
 import io
 import json
 import pathlib
-import shutil
 import struct
 import sys
 import tempfile
@@ -28,13 +27,10 @@ class Verdicts(unittest.TestCase):
     """What becomes of a PyTorch that varies, refuses, warns or fails."""
 
     def run_fake(self, *names, expect, **variables):
-        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
-            package = pathlib.Path(folder) / "torch"
-            package.mkdir()
-            shutil.copy(FAKE, package / "__init__.py")
+        with lab.module("torch", FAKE.read_text()) as importing:
             cases = [CASE + name for name in names]
-            self.report, self.text = lab.run(lab.UNHARMED, *cases, "--level", "quick", expect=(expect,),
-                                             PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1", **variables)
+            self.report, self.text = lab.run(lab.UNHARMED, *cases, "--level", "quick", expect=(expect,), **importing,
+                                             **variables)
         rows = lab.results(self.report)
         self.assertEqual(rows.pop(lab.UNHARMED)["observed"], "repeats")
         return {case.removeprefix(CASE): row for case, row in rows.items()}
