@@ -1,85 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that measure Python frameworks: with the real ones from pinned wheels, and with broken ones.
+"""The programs that measure NumPy and JAX, with the real ones from pinned wheels.
 
 usage: test_frameworks.py DETPROBE SCHEMA_FOLDER REQUIREMENTS_FOLDER KEPT_FOLDER [TEST...]
 Nothing asserted depends on the processor: bits are compared with bits of the same machine.
 """
 
 import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import time
 import unittest
 
 import frameworks_lab as lab
-from frameworks_lab import PROBES, UNHARMED, digests, results, run
-
-
-class Harm(unittest.TestCase):
-    """A framework that is half installed or misbehaves on import costs its own cases only."""
-
-    def with_module(self, text, *cases, expect):
-        with lab.module("numpy", text) as variables:
-            report, self.text = run(UNHARMED, *cases, "--level", "quick", "--axis", "fresh", expect=expect, **variables)
-        self.assertEqual(results(report)[UNHARMED]["observed"], "repeats")
-        self.assertTrue(all(control["behaved"] for control in report["body"]["controls"]))
-        return results(report)
-
-    def test_what_cannot_be_imported_is_missing(self):
-        for text, why in (("import nothing_like_it", "no module 'nothing_like_it'"),
-                          ("print('loading ' * 9999)\nraise ImportError('libgfortran.so.5: no such file')", "libgfortran.so.5"),
-                          ("import sys; sys.exit(0)", "SystemExit"), ("raise MemoryError", "MemoryError")):
-            found = self.with_module(text, "python/numpy/dot-*", "python/jax/sum-*", expect=(0,))
-            del found[UNHARMED]
-            self.assertEqual(len({case.split("/")[1] for case in found}), 2)
-            for case, row in found.items():
-                self.assertEqual((row["observed"], row["reason"]), ("skipped", "library_missing"), row)
-                self.assertNotIn("\n", row["text"])
-                if "/numpy/" in case:
-                    self.assertIn("cannot import 'numpy'", row["text"])
-                    self.assertIn(why, row["text"])
-
-    def test_what_ends_the_process_is_an_error(self):
-        for text, why in (("import os; os.kill(os.getpid(), 9)", "signal 9"), ("import os; os._exit(3)", "status 3")):
-            row = self.with_module(text, "python/numpy/dot-f64-c-100000", expect=(2,))["python/numpy/dot-f64-c-100000"]
-            self.assertEqual(row["observed"], "error")
-            self.assertIn(why, self.text)
-
-    def test_what_attributes_are_missing_is_an_error(self):
-        """An empty package, as a broken installation leaves it."""
-        row = self.with_module("", "python/numpy/dot-f64-c-100000", expect=(2,))["python/numpy/dot-f64-c-100000"]
-        self.assertEqual(row["observed"], "error")
-
-    def test_noise_threads_and_children(self):
-        """Output on import is log; a thread and a child that outlives the program keep nobody waiting."""
-        module = ("import os, sys, threading, time\nprint('{\"type\": \"hello\"}')\nsys.stderr.write('warning\\n' * 5000)\n"
-                  "threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
-                  "if os.fork() == 0:\n    time.sleep(600)\n    os._exit(0)\n")
-        probe = ("import kit\nkit.require('noisy')\n@kit.op('one')\ndef one(params, inputs):\n    print('running')\n"
-                 "    return {'y': kit.from_memory(inputs.array('x', 9))}\nkit.main('loud')\n")
-        catalogue = {"schema_version": "1.0", "program": "loud.py", "cases": [{"id": "python/loud/one", "op": "one"}]}
-        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
-            for name, text in (("noisy.py", module), ("loud.py", probe), ("kit.py", (PROBES / "kit.py").read_text()),
-                               ("loud.json", json.dumps(catalogue))):
-                pathlib.Path(folder, name).write_text(text)
-            start = time.monotonic()
-            report, _ = run("python/loud/one", UNHARMED, "--level", "quick", DETPROBE_PROBE_PATH=folder)
-        self.assertLess(time.monotonic() - start, 300)
-        for case in ("python/loud/one", UNHARMED):
-            self.assertEqual(results(report)[case]["observed"], "repeats")
-
-    def test_an_environment_without_it(self):
-        """The stack's own Python is asked, so the machine's modules do not stand in."""
-        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
-            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-            report, text = run("python/numpy/dot-*", UNHARMED, "--level", "quick", "--axis", "fresh", "--stack", folder)
-        rows = results(report)
-        self.assertEqual(rows.pop(UNHARMED)["observed"], "repeats")
-        self.assertEqual({row["text"] for row in rows.values()},
-                         {"cannot import 'numpy': this Python has no module 'numpy'"})
-        self.assertEqual(text.count("library_missing"), 1, "one line for all of them")
+from frameworks_lab import digests, results, run
 
 
 class Real(lab.Quick):
