@@ -390,7 +390,7 @@ def _silence(*files):
 
 
 def apply_setting(program, settings):
-    """What a case asks of its process, DETPROBE_SETTING: a word that no program knows is a fault of the catalogue file."""
+    """What a case asks of its process, DETPROBE_SETTING: an unknown word is a fault of the catalogue file."""
     word = os.environ.get("DETPROBE_SETTING")
     if not word:
         return

@@ -25,7 +25,7 @@ KINDS = {"cuda": "GPU"}  # TensorFlow's word for a kind of device, where it is a
 
 
 def late_variable():
-    """As scripts do that set the variable below their imports and first lines: it was read by the first op that asks."""
+    """As scripts do that set the variable below their imports and first lines: the first op that asks has read it."""
     tf.random.normal([1])
     os.environ["TF_DETERMINISTIC_OPS"] = "1"
 
@@ -78,12 +78,16 @@ def form(function, how):
 def matmul(params, inputs):
     m, n, k = params["m"], params["n"], params["k"]
     with on_device(params):
-        a, b = (tf.cast(operand(inputs, name, shape), params["dtype"]) for name, shape in (("a", (m, k)), ("b", (k, n))))
-        return outputs(c=form(tf.linalg.matmul, params["how"])(a, b))
+        factors = (operand(inputs, "a", (m, k)), operand(inputs, "b", (k, n)))
+        return outputs(c=form(tf.linalg.matmul, params["how"])(*(tf.cast(x, params["dtype"]) for x in factors)))
 
 
 def dense(x, w):
     return tf.linalg.matmul(x, tf.reshape(w, (-1, 32))[:16]) + w[0, 0, 0]
+
+
+def conv_transpose(x, w):
+    return tf.nn.conv2d_transpose(x[:, ::2, ::2], tf.transpose(w, (0, 1, 3, 2)), (4, 16, 16, 32), 2)
 
 
 def depthwise(x, w):
@@ -123,7 +127,7 @@ def recurrent(kind, x, w):
 LAYERS = {
     "dense": dense,
     "conv": lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"),
-    "conv-transpose": lambda x, w: tf.nn.conv2d_transpose(x[:, ::2, ::2], tf.transpose(w, (0, 1, 3, 2)), (4, 16, 16, 32), 2),
+    "conv-transpose": conv_transpose,
     "depthwise-conv": depthwise,
     "max-pool": lambda x, w: tf.nn.max_pool2d(x, 3, 2, "SAME") * w[0, 0, 0, 0],
     "average-pool": lambda x, w: tf.nn.avg_pool2d(x, 3, 2, "SAME") * w[0, 0, 0, 0],
@@ -164,8 +168,8 @@ def layer_gradients(params, inputs):
 
 @kit.op("crop")
 def crop_gradient(params, inputs):
-    """Of 1024 regions of four images, each place of an image in many of them. The regions themselves are no output: 16 MB
-    that no order moves."""
+    """Of 1024 regions of four images, each place of an image in many of them. The regions themselves are no output:
+    16 MB that no order moves."""
     side = params["side"]
     with on_device(params):
         x = operand(inputs, "x", (4, 16, 16, 16))
@@ -178,7 +182,7 @@ def crop_gradient(params, inputs):
 
 
 def ctc(logits, labels, sparse):
-    """Eight sequences of 50 steps, each with ten labels between 1 and 9; the two kinds of labels have code of their own."""
+    """Eight sequences of 50 steps, each with ten labels between 1 and 9; either kind of labels has code of its own."""
     steps = tf.transpose(tf.reshape(tf.reshape(logits, [-1])[:4000], (8, 50, 10)), (1, 0, 2))
     words = 1 + tf.reshape(labels[:80] % 9, (8, 10))
     if sparse:
@@ -187,8 +191,10 @@ def ctc(logits, labels, sparse):
 
 
 LOSSES = {
-    "softmax-cross-entropy": lambda logits, labels: tf.nn.softmax_cross_entropy_with_logits(tf.one_hot(labels, 250), logits),
-    "sparse-softmax-cross-entropy": lambda logits, labels: tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits),
+    "softmax-cross-entropy": lambda logits, labels: tf.nn.softmax_cross_entropy_with_logits(
+        tf.one_hot(labels, 250), logits),
+    "sparse-softmax-cross-entropy": lambda logits, labels: tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels, logits),
     "ctc-dense": functools.partial(ctc, sparse=False),
     "ctc-sparse": functools.partial(ctc, sparse=True),
 }
@@ -247,8 +253,10 @@ SCATTERS = {
     "segment-sum": lambda table, index, updates: tf.math.segment_sum(updates, tf.sort(index)),
     "scatter-nd": lambda table, index, updates: tf.scatter_nd(index[:, None], updates, table.shape),
     "tensor-scatter-nd-add": lambda table, index, updates: tf.tensor_scatter_nd_add(table, index[:, None], updates),
-    "tensor-scatter-nd-update": lambda table, index, updates: tf.tensor_scatter_nd_update(table, index[:, None], updates),
-    "variable-scatter-add": lambda table, index, updates: tf.Variable(table).scatter_add(tf.IndexedSlices(updates, index)),
+    "tensor-scatter-nd-update": lambda table, index, updates: tf.tensor_scatter_nd_update(
+        table, index[:, None], updates),
+    "variable-scatter-add": lambda table, index, updates: tf.Variable(table).scatter_add(
+        tf.IndexedSlices(updates, index)),
     "bincount": lambda table, index, updates: tf.math.bincount(index, updates[:, 0], minlength=BINS),
     "gather-gradient": gather_gradient,
     "sparse-dense-matmul": sparse_product,

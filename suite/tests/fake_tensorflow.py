@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `tensorflow` for tests, which test_tensorflow.py puts where it is imported: it talks on import, refuses draws without a
-seed under op determinism, varies whatever is enabled, fails. Whether ops have to be deterministic it finds out once, as the
-real one does."""
+"""A `tensorflow` for tests, which test_tensorflow.py puts where it is imported: it talks on import, refuses draws
+without a seed under op determinism, varies whatever is enabled, fails. Whether ops have to be deterministic it finds out
+once, as the real one does."""
 
 import array
 import contextlib

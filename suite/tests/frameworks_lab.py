@@ -75,7 +75,8 @@ def stack(pins, room=0):
     """The virtual environment with what the file `pins` names, for which `room` GB have to be free. Skips without."""
     found = fetched.environment(KEPT, REQUIREMENTS / pins, room)
     if not found:
-        raise unittest.SkipTest(f"{pins}: its wheels cannot be had" + (f", or {room} GB to put them in" if room else ""))
+        where = f", or {room} GB to put them in" if room else ""
+        raise unittest.SkipTest(f"{pins}: its wheels cannot be had{where}")
     return found.resolve()
 
 

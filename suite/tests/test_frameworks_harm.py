@@ -59,7 +59,7 @@ def memory_group():
 
 class Harm(unittest.TestCase):
     def with_modules(self, text, *cases, expect, names=FRAMEWORKS):
-        """Results of the frameworks' cases, with packages of their names that hold this text; the others are unharmed."""
+        """Results of the frameworks' cases, with packages of their names that hold this text; others are unharmed."""
         with contextlib.ExitStack() as stack:
             folders = [stack.enter_context(lab.module(name, IMPORT + text))["PYTHONPATH"] for name in names]
             report, self.text = run(UNHARMED, *(cases or FRAMEWORKS.values()), "--level", "quick", "--axis", "fresh",
@@ -86,7 +86,8 @@ class Harm(unittest.TestCase):
     def test_a_library_behind_it_is_missing(self):
         """As the loader says it, below a traceback of Python's own and a long message of the framework's."""
         self.missing("print('loading ' * 9999)\ntry:\n    ctypes.CDLL('libgone.so.9')\nexcept OSError as error:\n"
-                     "    raise ImportError('Read our page.\\n' * 99) from error", "libgone.so.9: cannot open shared object file")
+                     "    raise ImportError('Read our page.\\n' * 99) from error",
+                     "libgone.so.9: cannot open shared object file")
 
     def test_it_gives_up(self):
         for text, why in (("sys.exit(0)", "SystemExit"), ("raise MemoryError", "MemoryError")):
@@ -113,8 +114,8 @@ class Harm(unittest.TestCase):
         with memory_group() as procs:
             if procs is None:
                 self.skipTest("no group of processes with a limit of its memory may be made here")
-            take = f"with open({str(procs)!r}, 'w') as group:\n    group.write(str(os.getpid()))\nheld = b'x' * {4 * LIMIT}"
-            self.ended(take, "signal 9")
+            enter = f"with open({str(procs)!r}, 'w') as group:\n    group.write(str(os.getpid()))\n"
+            self.ended(f"{enter}held = b'x' * {4 * LIMIT}", "signal 9")
 
     def test_it_is_empty(self):
         """As a broken installation leaves it: attributes are missing."""
