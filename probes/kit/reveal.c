@@ -94,6 +94,11 @@ static long double value_of(const struct sum *sum, int cell)
     return kit_value(operand_of(sum, sum->all.output)->dtype, sum->dense, sum->all.cell[cell]);
 }
 
+static uint64_t bits_of(const struct sum *sum, int cell)
+{
+    return kit_bits(operand_of(sum, sum->all.output)->dtype, sum->dense, sum->all.cell[cell]);
+}
+
 static int run(struct sum *sum)
 {
     struct kit_operands *const operands = sum->operands;
@@ -158,10 +163,11 @@ static int compare_lanes(struct sum *sum, int round)
     }
     int rc = run(sum);
     int kept = 1;
+    const uint64_t bits = bits_of(sum, sum->lane[0]);
     sum->sums[round] = value_of(sum, sum->lane[0]);
     for (int l = 1; l < sum->lanes; l++) {
         const int cell = sum->lane[l];
-        if (value_of(sum, cell) == sum->sums[round]) {
+        if (bits_of(sum, cell) == bits) {
             sum->lane[kept++] = cell;
         } else {
             put_all(sum, cell, 0);
@@ -169,7 +175,7 @@ static int compare_lanes(struct sum *sum, int round)
     }
     sum->lanes = kept;
     rc = rc || kept > 1 ? rc : run(sum); /* several cells are several sums already */
-    sum->restless += value_of(sum, sum->lane[0]) != sum->sums[round];
+    sum->restless += bits_of(sum, sum->lane[0]) != bits;
     return rc;
 }
 

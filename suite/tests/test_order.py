@@ -82,6 +82,11 @@ class Order(unittest.TestCase):
             self.assertTrue(words.startswith("in order; not by plain additions: "), words)
         self.assertTrue(self.words("neumaier").startswith("exact or compensated"))
 
+    def test_no_number_is_no_other_number(self):
+        for shape in ("16x255", "1x255"):
+            self.assertEqual(self.words("whole", shape=shape),
+                             "in order; not by plain additions: 0 of 32 random sums are what that gives")
+
     def test_no_one_order(self):
         shown = self.reveal("racing", status=1)
         self.assertIsNone(shown["fingerprint"])

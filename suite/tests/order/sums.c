@@ -9,7 +9,7 @@
 
 #define LOOPS                                                                                                \
     "forward|backward|pairwise|blocks|lanes|strided|fused|double|mixed|kahan|neumaier|exact|racing|rows|"    \
-    "magnitudes|squares"
+    "magnitudes|squares|whole"
 #define BLOCK 64
 #define LANES 8
 #define FUSED 4
@@ -166,10 +166,20 @@ static float squares(const float *t, int n)
     return sum;
 }
 
+/* No number where a summand is not whole. */
+static float whole(const float *t, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += t[i] == truncf(t[i]) ? t[i] : NAN;
+    }
+    return sum;
+}
+
 /* In the order of LOOPS; `rows`: every third row backward. */
 static float (*const loops[])(const float *t, int n) = {
-    forward, backward, pairwise, blocks, lanes,  strided, fused,      in_double,
-    mixed,   kahan,    neumaier, exact,  racing, forward, magnitudes, squares,
+    forward, backward, pairwise, blocks, lanes,   strided,    fused,   in_double, mixed,
+    kahan,   neumaier, exact,    racing, forward, magnitudes, squares, whole,
 };
 enum { ROWS = 13, MAGNITUDES = 14, SQUARES = 15 };
 
