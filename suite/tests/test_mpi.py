@@ -37,7 +37,7 @@ VARIABLES = {"openmpi": "OMPI_MCA_coll_tuned_allreduce_algorithm", "mpich": "MPI
 
 def found():
     hello, _, _ = speak.converse(COLLECTIVE, [])
-    return [library["role"] for library in hello["libraries"]]
+    return [library["role"] for library in hello.get("libraries", [])]
 
 
 def ask(*requests, program=COLLECTIVE, **variables):
@@ -311,9 +311,10 @@ class Missing(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not COLLECTIVE.exists() or subprocess.run([COLLECTIVE], stdin=subprocess.DEVNULL, capture_output=True,
-                                                 check=False, timeout=60).returncode == 127:
+    missing = subprocess.run([COLLECTIVE], stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                             timeout=60).returncode == 127
+    LIBRARIES = [] if missing else found()
+    if not LIBRARIES:
         print("skipped: no MPI here")
         sys.exit(SKIP)
-    LIBRARIES = found()
     unittest.main(verbosity=2)
