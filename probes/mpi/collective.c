@@ -11,10 +11,8 @@ static int choices(const struct kit_params *params, enum board_call call, const 
                    int *ret_count)
 {
     struct reduction r;
-    struct world *world;
-    int rc = reduction_read(params, &r);
-    rc = rc ? rc : world_of(r.library, r.ranks, &world);
-    return rc ? rc : world_choices(world, call, ret_names, ret_count);
+    const int rc = reduction_read(params, &r);
+    return rc ? rc : world_choices(r.library, r.ranks, call, ret_names, ret_count);
 }
 
 static int run_everywhere(struct kit_call *call, const struct kit_buffers *buffers, enum board_call what)
@@ -88,11 +86,5 @@ int main(void)
 {
     static const struct op *const ops[] = {&op_allreduce, &op_iallreduce, &op_reduce, &op_reduce_scatter,
                                            NULL};
-    static const struct kit_program program = {.name = "collective",
-                                               .backend = "mpi",
-                                               .ops = ops,
-                                               .memory = &shared_memory,
-                                               .open = mpi_open,
-                                               .libraries = mpi_libraries};
-    return kit_main(&program);
+    return mpi_main("collective", ops);
 }

@@ -127,11 +127,5 @@ int main(void)
 {
     static const struct op *const ops[] = {&float_order, &integer_order, &exact_order,
                                            &fixed_order, &plant,         NULL};
-    static const struct kit_program program = {.name = "control",
-                                               .backend = "mpi",
-                                               .ops = ops,
-                                               .memory = &shared_memory,
-                                               .open = mpi_open,
-                                               .libraries = mpi_libraries};
-    return kit_main(&program);
+    return mpi_main("control", ops);
 }

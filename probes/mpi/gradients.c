@@ -168,11 +168,5 @@ static const struct op op_gradients = {
 int main(void)
 {
     static const struct op *const ops[] = {&op_gradients, NULL};
-    static const struct kit_program program = {.name = "gradients",
-                                               .backend = "mpi",
-                                               .ops = ops,
-                                               .memory = &shared_memory,
-                                               .open = mpi_open,
-                                               .libraries = mpi_libraries};
-    return kit_main(&program);
+    return mpi_main("gradients", ops);
 }

@@ -98,7 +98,7 @@ static void find_rank(struct mpi_library *library)
     }
 }
 
-int mpi_open(void)
+static int open_all(void)
 {
     const struct mpi_library *any;
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -114,7 +114,7 @@ int mpi_open(void)
     return rc ? rc : shared_open();
 }
 
-int mpi_libraries(struct kit_library *ret, int max)
+static int list_libraries(struct kit_library *ret, int max)
 {
     int count = 0;
     for (int i = 0; i < LIBRARIES && count < max; i++) {
@@ -144,4 +144,15 @@ int mpi_library_find(const char *name, const struct mpi_library **ret)
     }
     return last ? kit_skip(last->not_found[0], "%s", last->not_found[1])
                 : kit_fail("bad params: no MPI is called '%s'", name);
+}
+
+int mpi_main(const char *name, const struct op *const *ops)
+{
+    const struct kit_program program = {.name = name,
+                                        .backend = "mpi",
+                                        .ops = ops,
+                                        .memory = &shared_memory,
+                                        .open = open_all,
+                                        .libraries = list_libraries};
+    return kit_main(&program);
 }

@@ -21,11 +21,10 @@ struct mpi_library {
     char rank[PATH_MAX], version[64], path[512];
 };
 
-/* Functions of struct kit_program. */
-int mpi_open(void);
-int mpi_libraries(struct kit_library *ret, int max);
-
 /* The library of that name, "any": the first that can be measured. KIT_SKIPPED where it cannot. */
 int mpi_library_find(const char *name, const struct mpi_library **ret);
+
+/* The main function of a program with these ops, NULL-terminated. */
+int mpi_main(const char *name, const struct op *const *ops);
 
 #endif

@@ -50,11 +50,5 @@ OP(by_arrival, "sum-by-arrival")
 int main(void)
 {
     static const struct op *const ops[] = {&op_by_rank, &op_by_arrival, NULL};
-    static const struct kit_program program = {.name = "messages",
-                                               .backend = "mpi",
-                                               .ops = ops,
-                                               .memory = &shared_memory,
-                                               .open = mpi_open,
-                                               .libraries = mpi_libraries};
-    return kit_main(&program);
+    return mpi_main("messages", ops);
 }

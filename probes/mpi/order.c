@@ -56,10 +56,8 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
 static int choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
 {
     struct order o;
-    struct world *world;
-    int rc = read_order(params, &o);
-    rc = rc ? rc : world_of(o.reduction.library, o.reduction.ranks, &world);
-    return rc ? rc : world_choices(world, o.call, ret_names, ret_count);
+    const int rc = read_order(params, &o);
+    return rc ? rc : world_choices(o.reduction.library, o.reduction.ranks, o.call, ret_names, ret_count);
 }
 
 /* What the ranks hold, and what they get. */
@@ -170,11 +168,5 @@ int main(void)
         .release = kit_free_state,
     };
     static const struct op *const ops[] = {&order, NULL};
-    static const struct kit_program program = {.name = "order",
-                                               .backend = "mpi",
-                                               .ops = ops,
-                                               .memory = &shared_memory,
-                                               .open = mpi_open,
-                                               .libraries = mpi_libraries};
-    return kit_main(&program);
+    return mpi_main("order", ops);
 }

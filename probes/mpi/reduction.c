@@ -38,7 +38,6 @@ void reduction_describe_values(const struct reduction *r, struct kit_shape *ret)
     ret->flops = (double)r->ranks * (double)r->tensors * (double)r->width;
 }
 
-/* Every rank has a result. */
 void reduction_describe_everywhere(const struct reduction *r, struct kit_shape *ret)
 {
     ret->count = 3;
@@ -65,7 +64,6 @@ int reduction_describe_all(const struct kit_params *params, struct kit_shape *re
     return rc;
 }
 
-/* One result, at rank 0 or in parts. */
 int reduction_describe_one(const struct kit_params *params, struct kit_shape *ret)
 {
     struct reduction r;
@@ -93,7 +91,6 @@ int reduction_prepare(struct kit_call *call, struct kit_prepared *ret)
     return rc ? rc : world_of(r->library, r->ranks, &r->world);
 }
 
-/* The step for all elements, as every rank having a result needs it. */
 struct board_step reduction_step(const struct reduction *r, const void *from, const void *to)
 {
     const int64_t count = r->tensors * r->width, bytes = count * (int64_t)kit_dtype_size(r->dtype);

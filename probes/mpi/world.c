@@ -173,17 +173,6 @@ static int command(struct world *world, enum board_command what, enum board_call
     return await(world);
 }
 
-int world_choices(struct world *world, enum board_call call, const char *const **ret_names, int *ret_count)
-{
-    const int rc = command(world, BOARD_LIST, call);
-    *ret_count = rc ? 0 : world->board->choice_count;
-    for (int i = 0; i < *ret_count; i++) {
-        world->choices[i] = world->board->choices[i];
-    }
-    *ret_names = world->choices;
-    return rc;
-}
-
 int world_do(struct world *world, enum board_call call, const char *choice, int64_t placement,
              const struct board_step *steps, int count)
 {
@@ -294,4 +283,21 @@ int world_of(const char *library, int64_t ranks, struct world **ret)
     world->used = uses;
     *ret = world;
     return rc;
+}
+
+int world_choices(const char *library, int64_t ranks, enum board_call call, const char *const **ret_names,
+                  int *ret_count)
+{
+    struct world *world;
+    int rc = world_of(library, ranks, &world);
+    rc = rc ? rc : command(world, BOARD_LIST, call);
+    if (rc) {
+        return rc;
+    }
+    *ret_count = world->board->choice_count;
+    for (int i = 0; i < *ret_count; i++) {
+        world->choices[i] = world->board->choices[i];
+    }
+    *ret_names = world->choices;
+    return KIT_OK;
 }

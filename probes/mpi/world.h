@@ -15,7 +15,8 @@ struct world;
 int world_of(const char *library, int64_t ranks, struct world **ret);
 
 /* For struct op's `choices`: the algorithms that the library has for a call. */
-int world_choices(struct world *world, enum board_call call, const char *const **ret_names, int *ret_count);
+int world_choices(const char *library, int64_t ranks, enum board_call call, const char *const **ret_names,
+                  int *ret_count);
 
 /* Makes the steps on all ranks and waits for them. `choice` NULL: the library's own; placement as on the
  * board. A rank that failed or ended is KIT_FAILED, and the world is gone: its next use starts another. */
