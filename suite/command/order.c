@@ -48,14 +48,10 @@ static const struct dp_option option_table[] = {
 static const struct dp_command_line command_line = {
     .usage = "detprobe order CASE [OPTION...]",
     .summary = "Reveals in which order an operation adds up the summands of one element of its output: two "
-               "of them are "
-               "huge and cancel, the others are ones, and how many of these are left says which were added "
-               "after the "
-               "two had met. Only for cases whose arithmetic is direct. Equal fingerprints are equal orders, "
-               "whatever "
-               "the library; another number of threads, batch or instruction set that changes bits mostly "
-               "changes the "
-               "order, and this says how.",
+               "of them are huge and cancel, the others are ones, and how many of these are left says which "
+               "were added after the two had met. Only for cases whose arithmetic is direct. Equal "
+               "fingerprints are equal orders, whatever the library; another number of threads, batch or "
+               "instruction set that changes bits mostly changes the order, and this says how.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &order_defaults,
@@ -133,7 +129,7 @@ static int ask(struct asking *asking, struct dp_err *err)
                : rc;
 }
 
-/* The worst of the views. */
+/* A view that varies is a finding. */
 static int exit_code_of(const json_t *answer)
 {
     size_t i;
