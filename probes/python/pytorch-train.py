@@ -58,20 +58,20 @@ class ArrivingImages(Images):
             return [read.result() for read in concurrent.futures.as_completed(reads)]
 
     def read(self, i):
-        wait_for_disk()
+        wait_for_disk(0.005)
         return self[i]
 
 
 class LateImages(Images):
-    """A whole batch takes as long as its disk takes."""
+    """A whole batch takes as long as its disk takes, which is mostly longer than the step before."""
 
     def __getitems__(self, indices):
-        wait_for_disk()
+        wait_for_disk(0.1)
         return [self[i] for i in indices]
 
 
-def wait_for_disk():
-    time.sleep(os.urandom(1)[0] * 2e-5)
+def wait_for_disk(longest):
+    time.sleep(os.urandom(1)[0] / 255 * longest)
 
 
 class NoAugmentation:
