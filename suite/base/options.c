@@ -409,7 +409,8 @@ void dp_options_help(const struct dp_command_line *line, FILE *out)
         print_option(NULL, &dp_options_common[i], out);
     }
     if (line->details) {
-        fprintf(out, "\n%s\n", line->details);
+        fputc('\n', out);
+        print_wrapped(out, line->details, 0);
     }
     print_exits(line, out);
     print_examples(line, out);

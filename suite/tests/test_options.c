@@ -283,7 +283,9 @@ static void test_help_text(void **state)
                                           .options = rows,
                                           .count = COUNT(rows),
                                           .defaults = &defaults,
-                                          .details = "More of x.",
+                                          .details =
+                                              "More of x: words and words and words and words and words and "
+                                              "words and words and words and words.",
                                           .exits = {{DP_EXIT_OK, "done"}, {DP_EXIT_SIGNAL, "stopped"}},
                                           .examples = {{"detprobe x y", "does y"}}};
     char *text = NULL;
@@ -302,7 +304,8 @@ static void test_help_text(void **state)
         "      --format FORMAT       one of (c|d; default c)\n"
         "  -h, --help                print this text\n"
         "  -V, --version             print the program's version\n\n"
-        "More of x.\n\n"
+        "More of x: words and words and words and words and words and words and words and words and\n"
+        "words.\n\n"
         "exit codes:\n"
         "  0      done\n"
         "  64     bad usage\n"
