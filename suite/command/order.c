@@ -264,6 +264,23 @@ static void print_text(const struct asking *asking, const json_t *answer)
     printf("%-11s %s\n", "fingerprint", dp_order_fingerprint(answer, fingerprint) ? fingerprint : "none");
 }
 
+/* Why nothing was shown, in words of this command: 'threads*order' is the protocol's. */
+static const char *reason_of(const struct asking *asking, const char *text)
+{
+    const json_t *axes =
+        json_object_get(json_object_get(asking->answers.hellos, asking->item->program->name), "axes");
+    if (!axes) {
+        return text;
+    }
+    if (!dp_json_array_has(axes, "order")) {
+        return "its program offers none; those of sums in C do, as 'cpu/gemm/*', 'cpu/blas/*', "
+               "'cpu/reduce/*'";
+    }
+    return asking->options.threads && !dp_json_array_has(axes, "threads")
+               ? "the library has no number of threads to set, leave '--threads' out"
+               : text;
+}
+
 /* Prints what was answered; returns the exit code. */
 static int tell(const struct asking *asking, struct dp_err *err)
 {
@@ -271,7 +288,7 @@ static int tell(const struct asking *asking, struct dp_err *err)
     const char *type = dp_json_string(answer, "type", ""), *text = dp_json_string(answer, "text", "");
     if (strcmp(type, "skip") == 0) {
         return dp_err_set(err, DP_EXIT_NOTHING_RAN, "'%s' has no order to show here: %.300s",
-                          asking->item->id, text);
+                          asking->item->id, reason_of(asking, text));
     }
     if (strcmp(type, "order") != 0) {
         return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot reveal the order of '%s': %.300s",

@@ -27,6 +27,25 @@ KNOWN = {
     "exact": "exact or compensated: nothing is lost, so no order shows; rounded once",
 }
 
+PROGRAM = """
+import json, os
+out = os.fdopen(int(os.environ['DETPROBE_OUT_FD']), 'w', buffering=1)
+def say(**m): print(json.dumps(m), file=out)
+say(type='hello', program='program', protocol=1, axes={axes!r}, libraries=[])
+for line in os.fdopen(int(os.environ['DETPROBE_IN_FD'])):
+    say(id=json.loads(line)['id'], **{answer!r})
+    say(type='done', id=json.loads(line)['id'])
+"""
+
+
+def write_program(folder, axes, answer):
+    """A program with one case that offers these axes and gives this answer."""
+    folder = pathlib.Path(folder)
+    (folder / "program.py").write_text(PROGRAM.format(axes=axes, answer=answer))
+    (folder / "program.json").write_text(json.dumps({
+        "schema_version": "1.0", "program": "program.py",
+        "cases": [{"id": "fake/program/x", "op": "x", "arithmetic": "direct", "params": {}, "reveals": "nothing"}]}))
+
 
 class Order(unittest.TestCase):
     maxDiff = None
@@ -146,21 +165,18 @@ class Order(unittest.TestCase):
                       "another kind"),
         }
         with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
             for case, (answer, why) in answers.items():
-                (folder / "liar.py").write_text(
-                    "import json, os\n"
-                    "out = os.fdopen(int(os.environ['DETPROBE_OUT_FD']), 'w', buffering=1)\n"
-                    "def say(**m): print(json.dumps(m), file=out)\n"
-                    "say(type='hello', program='liar', protocol=1, axes=['order'], libraries=[])\n"
-                    "for line in os.fdopen(int(os.environ['DETPROBE_IN_FD'])):\n"
-                    f"    say(id=json.loads(line)['id'], **{answer!r})\n"
-                    "    say(type='done', id=json.loads(line)['id'])\n")
-                (folder / "liar.json").write_text(json.dumps({
-                    "schema_version": "1.0", "program": "liar.py",
-                    "cases": [{"id": "fake/liar/x", "op": "x", "arithmetic": "direct", "params": {},
-                               "reveals": "nothing"}]}))
-                self.assertIn(why, self.detprobe("fake/liar/x", status=2, folder=folder), case)
+                write_program(name, ["order"], answer)
+                self.assertIn(why, self.detprobe("fake/program/x", status=2, folder=name), case)
+
+    def test_what_a_program_does_not_offer(self):
+        """Neither an order nor threads: told in words of the command, not of the protocol."""
+        with tempfile.TemporaryDirectory() as name:
+            for axes, options, why in (([], (), "its program offers none"),
+                                       ([], ("--threads", 2), "its program offers none"),
+                                       (["order"], ("--threads", 2), "leave '--threads' out")):
+                write_program(name, axes, {})
+                self.assertIn(why, self.detprobe("fake/program/x", *options, status=77, folder=name))
 
 
 if __name__ == "__main__":
