@@ -86,7 +86,7 @@ static const struct dp_command_line command_line = {
         "be seen from outside. With --exec the command's exit code is the program's.",
     .exits = {{DP_EXIT_OK, "every setting is ok or ignored; printed with --shell"},
               {DP_EXIT_FINDINGS, "a setting is missing, wrong, unknown or too late"},
-              {DP_EXIT_NO_VERDICT, "no probes installed, or not written"},
+              {DP_EXIT_NO_VERDICT, "no probes are installed, or the output was not written"},
               {DP_EXIT_DATA, "bad catalogue, stack or process"},
               {DP_EXIT_CANNOT_RUN, "the command of --exec is there and cannot be run"},
               {DP_EXIT_NOT_FOUND, "the command of --exec is not found"},

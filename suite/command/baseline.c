@@ -41,7 +41,7 @@ static const struct dp_command_line command_line = {
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &defaults,
     .exits = {{DP_EXIT_OK, "made"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "bad report, or reports that cannot be put together"}},
     .examples = {{"detprobe baseline before.json after.json -o baseline.json", "of two runs"}},
 };

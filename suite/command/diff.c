@@ -64,7 +64,7 @@ static const struct dp_command_line command_line = {
     .defaults = &defaults,
     .exits = {{DP_EXIT_OK, "the results agree; differences of the environment alone are shown"},
               {DP_EXIT_FINDINGS, "the results differ"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "bad report, or reports that cannot be compared"}},
     .examples = {{"detprobe diff before.json after.json", "what changed, under what may explain it"},
                  {"detprobe diff before.json after.json --format markdown",

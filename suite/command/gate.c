@@ -105,7 +105,7 @@ static const struct dp_command_line command_line = {
     .exits = {{DP_EXIT_OK, "the gate passes"},
               {DP_EXIT_FINDINGS, "it fails"},
               {DP_EXIT_NO_VERDICT,
-               "no verdict: the run is not valid, or too little was measured; not written"},
+               "no verdict: the run is not valid, or too little was measured; the output was not written"},
               {DP_EXIT_DATA, "bad report, policy or baseline, a baseline that cannot be compared, a "
                              "signature that is not the key's"}},
     .examples = {{"detprobe gate report.json", "fails on broken guarantees and wrong bits"},

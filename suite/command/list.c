@@ -46,7 +46,7 @@ static const struct dp_command_line command_line = {
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .exits = {{DP_EXIT_OK, "listed"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "bad catalogue file"}},
     .examples = {{"detprobe list 'cpu/gemm/*'", "the cases of one family with what is guaranteed for each"},
                  {"detprobe list @python --exclude 'python/stdlib/set-*'",

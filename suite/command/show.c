@@ -55,7 +55,7 @@ static const struct dp_command_line command_line = {
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &defaults,
     .exits = {{DP_EXIT_OK, "shown, whatever the report says"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "bad report"}},
     .examples = {{"detprobe show report.json", "the table again, with what to do about each finding"},
                  {"detprobe show report.json --verbose --color always | less -R",

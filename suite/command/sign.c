@@ -49,7 +49,7 @@ static const struct dp_command_line command_line = {
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .exits = {{DP_EXIT_OK, "signed"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "bad report or key"}},
     .examples = {{"openssl genpkey -algorithm ed25519 -out k.pem",
                   "makes a key; 'openssl pkey -in k.pem -pubout -out p.pem' what others verify with"},

@@ -45,7 +45,7 @@ static const struct dp_command_line command_line = {
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .exits = {{DP_EXIT_OK, "signed by the key, and a valid report"},
-              {DP_EXIT_NO_VERDICT, "not written"},
+              {DP_EXIT_NO_VERDICT, "the output was not written"},
               {DP_EXIT_DATA, "not signed, signed by another key, changed, too old, or no valid report"}},
     .examples = {{"detprobe verify --key p.pem --max-age 1d report.json.dsse.json -o report.json",
                   "takes the report out if the key signed it since yesterday"}},
