@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * detprobe doctor: five lines that say what can run here, which library files would be measured, and why not
- * where not. Each program is asked for its hello and nothing else.
+ * detprobe doctor: says what can run here, which library files would be measured, and why not where not. Each
+ * program is asked for its hello and nothing else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,6 @@
 #include "suite/run/runner.h"
 
 #define HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
-#define LINE_LIMIT ((size_t)1 << 16)
 
 struct findings {
     const struct dp_stack *stack; /* NULL: none was asked for */
@@ -41,11 +40,12 @@ static void ask(const struct dp_program *program, struct findings *findings)
     char *backend = dp_strdup(program->name);
     backend[strcspn(backend, "/")] = '\0';
     json_t *hello = dp_run_hello(program, findings->stack, HELLO_TIMEOUT_NS);
-    if (strcmp(dp_json_string(hello, "type", ""), "hello") == 0) {
+    const bool answers = strcmp(dp_json_string(hello, "type", ""), "hello") == 0;
+    if (answers && !program->controls_only) { /* what controls link is not measured, and not the stack's */
         const json_int_t known = dp_json_int(findings->ready, backend, 0);
         json_object_set_new(findings->ready, backend, json_integer(known + 1));
         dp_environment_add_libraries(findings->libraries, NULL, hello);
-    } else {
+    } else if (!answers) {
         findings->mismatch = findings->mismatch || strcmp(dp_json_string(hello, "reason", ""), "stack") == 0;
         add_missing(findings->missing, program->name, dp_json_string(hello, "text", "no answer"));
     }
@@ -100,20 +100,24 @@ static void print_libraries(const json_t *libraries)
     }
 }
 
+/* One a line too, with the programs that give the reason. */
 static void print_missing(json_t *missing)
 {
-    struct dp_text line = DP_TEXT(LINE_LIMIT);
     const char *reason;
     json_t *names;
+    bool first = true;
     json_object_foreach(missing, reason, names)
     {
-        dp_text_printf(&line, "%s%s: %s", line.length ? "; " : "", json_string_value(names), reason);
+        char *line = dp_printf("%s: %s", json_string_value(names), reason);
+        char *shown = dp_printable(line, strlen(line));
+        printf("%-10s %s\n", first ? "missing" : "", shown);
+        first = false;
+        free(shown);
+        free(line);
     }
-    char *shown =
-        dp_printable(line.data ? line.data : "nothing", line.data ? line.length : strlen("nothing"));
-    printf("missing    %s\n", shown);
-    free(shown);
-    dp_text_free(&line);
+    if (first) {
+        puts("missing    nothing");
+    }
 }
 
 static int diagnose(const struct dp_catalogue *catalogue, const struct dp_stack *stack)
@@ -182,8 +186,8 @@ static const struct dp_command_line command_line = {
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .summary =
-        "Says in five lines which backends and probe programs can run here, which library files would be "
-        "measured, and why not where not.",
+        "Says which backends and probe programs can run here, which library files would be measured, and why "
+        "not where not.",
     .exits = {{DP_EXIT_OK, "something can run"},
               {DP_EXIT_NO_VERDICT, "no probes installed, or a program that does not use the stack"},
               {DP_EXIT_DATA, "bad catalogue or stack"},

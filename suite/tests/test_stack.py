@@ -231,6 +231,22 @@ class Fitting(Case):
         self.assertIn("libcublas 1 /a/libcublas.so.13", lines)
         self.assertIn("libcudnn 1 /a/libcudnn.so.9", lines)
 
+    def test_doctor_leaves_out_what_controls_link(self):
+        """A control runs whatever the stack is, so its libraries are none that would be measured."""
+        stack = self.make("lib/libcublas.so.13", "bin/python")
+        control = {**CATALOGUE, "program": "control.py", "cases": [
+            {"id": "tells/control/x", "tags": ["control"], "expected": {"observed": "repeats", "axis": "repeat"}}]}
+        (self.probes / "control.py").write_text(PROGRAM)
+        (self.probes / "control.json").write_text(json.dumps(control))
+        done = detprobe("doctor", "--stack", stack, environment={
+            "DETPROBE_PROBE_PATH": str(self.probes), "TELLS": '{"mpi": "/usr/lib/libmpi.so.40"}'})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("libmpi 1", done.stdout)
+        lines = done.stdout.splitlines()
+        self.assertTrue(any(line.startswith(("missing    ", " " * 11)) and
+                            line.endswith(f"probes/tells: the stack '{stack}' has no library for role mpi")
+                            for line in lines), lines)
+
     def test_library_inside_by_another_name(self):
         """What a library has behind it, and a link out of the folder, are the stack's."""
         stack = self.make("lib/libcublas.so.13", "lib/behind/libblas.so", "bin/python")
