@@ -97,7 +97,7 @@ static const struct dp_command_line command_line = {
           "what a job on a GPU would need"},
          {"eval \"$(detprobe audit --shell)\"", "set what should be set, in this shell"},
          {"detprobe audit --exec python3 -c 'print(hash(\"a\"))'", "run one command with it"},
-         {"detprobe audit PYTHONHASHSEED --prove", "does this setting change anything here?"}},
+         {"detprobe audit PYTHONHASHSEED --prove", "whether this setting changes anything here"}},
 };
 
 /* --- the environment --- */
