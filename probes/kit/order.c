@@ -63,15 +63,16 @@ static void add_set(struct search *search, int first, int count, int size)
     search->sets[search->count++] = (struct set){.first = first, .count = count, .size = size};
 }
 
-struct met {
-    int member, size;
+/* A summand or a node, by the size of a subtree. */
+struct sized {
+    int number, size;
 };
 
 static int by_size(const void *a, const void *b)
 {
-    const struct met *one = a, *two = b;
+    const struct sized *one = a, *two = b;
     return one->size != two->size ? (one->size > two->size) - (one->size < two->size)
-                                  : (one->member > two->member) - (one->member < two->member);
+                                  : (one->number > two->number) - (one->number < two->number);
 }
 
 /* Groups of a set whose sizes are known; false if no tree has them. A group that is not the last completes a
@@ -81,16 +82,16 @@ static bool split(struct search *search, int number, const int *counts)
 {
     const int first = search->sets[number].first, count = search->sets[number].count;
     const int outer = search->sets[number].size;
-    struct met *const met = dp_alloc((size_t)count, sizeof(*met));
+    struct sized *const met = dp_alloc((size_t)count, sizeof(*met));
     for (int i = 1; i < count; i++) {
-        met[i] = (struct met){search->members[first + i], search->sum->summands - counts[i - 1]};
+        met[i] = (struct sized){search->members[first + i], search->sum->summands - counts[i - 1]};
     }
     qsort(met + 1, (size_t)count - 1, sizeof(*met), by_size);
     search->sets[number].groups = search->count;
     bool good = true;
     for (int i = 1, end; i < count && good; i = end) {
         for (end = i; end < count && met[end].size == met[i].size; end++) {
-            search->members[first + end] = met[end].member;
+            search->members[first + end] = met[end].number;
         }
         good = met[i].size == end || (end == count && met[i].size == outer && outer > count);
         add_set(search, first + i, end - i, met[i].size);
@@ -201,33 +202,22 @@ static int join(struct search *search, int number)
     return current;
 }
 
-struct numbered {
-    int node, size;
-};
-
-static int by_subtree(const void *a, const void *b)
-{
-    const struct numbered *one = a, *two = b;
-    return one->size != two->size ? (one->size > two->size) - (one->size < two->size)
-                                  : (one->node > two->node) - (one->node < two->node);
-}
-
 /* Numbers nodes by the size of their subtrees, so that parents come after their children. */
 static void number_nodes(struct search *search)
 {
     struct kit_order *const order = search->order;
-    struct numbered *const list = dp_alloc((size_t)order->nodes, sizeof(*list));
+    struct sized *const list = dp_alloc((size_t)order->nodes, sizeof(*list));
     int *const number = dp_alloc((size_t)order->nodes, sizeof(*number));
     for (int i = 0; i < order->nodes; i++) {
-        list[i] = (struct numbered){i, i < search->sum->summands ? 1 : search->size[i]};
+        list[i] = (struct sized){i, i < search->sum->summands ? 1 : search->size[i]};
     }
-    qsort(list, (size_t)order->nodes, sizeof(*list), by_subtree);
+    qsort(list, (size_t)order->nodes, sizeof(*list), by_size);
     for (int i = 0; i < order->nodes; i++) {
-        number[list[i].node] = i;
+        number[list[i].number] = i;
     }
     order->parent = dp_alloc((size_t)order->nodes, sizeof(*order->parent));
     for (int i = 0; i + 1 < order->nodes; i++) {
-        order->parent[i] = number[search->parent[list[i].node]];
+        order->parent[i] = number[search->parent[list[i].number]];
     }
     free(number);
     free(list);

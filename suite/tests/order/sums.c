@@ -6,56 +6,28 @@
 #include <math.h>
 
 #include "probes/kit/op.h"
+#include "probes/kit/tests/sums.h"
 
 #define LOOPS                                                                                                \
     "forward|backward|pairwise|blocks|lanes|strided|fused|double|mixed|kahan|neumaier|exact|racing|rows|"    \
     "magnitudes|squares|whole"
-#define BLOCK 64
-#define LANES 8
-#define FUSED 4
 #define MOST 4096
 
 enum operand { X, W, B, Y };
 
-static float forward(const float *t, int n)
+static float blocks_of_64(const float *t, int n)
 {
-    float sum = 0;
-    for (int i = 0; i < n; i++) {
-        sum += t[i];
-    }
-    return sum;
+    return blocks(t, n, 64);
 }
 
-static float backward(const float *t, int n)
+static float lanes_of_8(const float *t, int n)
 {
-    float sum = 0;
-    for (int i = n; i-- > 0;) {
-        sum += t[i];
-    }
-    return sum;
+    return lanes(t, n, 8);
 }
 
-static float pairwise(const float *t, int n)
+static float fused_4_and_1(const float *t, int n)
 {
-    return n == 1 ? *t : pairwise(t, n / 2) + pairwise(t + n / 2, n - n / 2);
-}
-
-static float blocks(const float *t, int n)
-{
-    float sum = 0;
-    for (int i = 0; i < n; i += BLOCK) {
-        sum += forward(t + i, n - i < BLOCK ? n - i : BLOCK);
-    }
-    return sum;
-}
-
-static float lanes(const float *t, int n)
-{
-    float lane[LANES] = {0};
-    for (int i = 0; i < n; i++) {
-        lane[i % LANES] += t[i];
-    }
-    return pairwise(lane, LANES);
+    return fused(t, n, 4);
 }
 
 /* One after another, in steps. */
@@ -66,26 +38,6 @@ static float strided(const float *t, int n)
         for (int i = first; i < n; i += 3) {
             sum += t[i];
         }
-    }
-    return sum;
-}
-
-/* The sum so far and four more are aligned to the largest, cut off below its last bit and added at once. */
-static float fused(const float *t, int n)
-{
-    float sum = 0;
-    for (int i = 0; i < n; i += FUSED) {
-        const int count = n - i < FUSED ? n - i : FUSED;
-        float largest = fabsf(sum);
-        for (int j = 0; j < count; j++) {
-            largest = fmaxf(largest, fabsf(t[i + j]));
-        }
-        const float unit = largest > 0 ? ldexpf(1, ilogbf(largest) - 20) : 1; /* 5 such are exact in float */
-        float total = truncf(sum / unit);
-        for (int j = 0; j < count; j++) {
-            total += truncf(t[i + j] / unit);
-        }
-        sum = total * unit;
     }
     return sum;
 }
@@ -120,34 +72,6 @@ static float kahan(const float *t, int n)
     return sum;
 }
 
-static float neumaier(const float *t, int n)
-{
-    volatile float sum = 0, rest = 0;
-    for (int i = 0; i < n; i++) {
-        const volatile float total = sum + t[i];
-        rest += fabsf(sum) >= fabsf(t[i]) ? (sum - total) + t[i] : (t[i] - total) + sum;
-        sum = total;
-    }
-    return sum + rest;
-}
-
-/* What is huge apart from the rest, which is summed in double: exact for what the tests ask. */
-static float exact(const float *t, int n)
-{
-    double huge = 0, small = 0;
-    for (int i = 0; i < n; i++) {
-        *(fabsf(t[i]) > 0x1p60F ? &huge : &small) += t[i];
-    }
-    return (float)(huge + small);
-}
-
-static float racing(const float *t, int n)
-{
-    static int calls;
-    const int start = ++calls * 7 % n;
-    return forward(t + start, n - start) + forward(t, start);
-}
-
 static float magnitudes(const float *t, int n)
 {
     float sum = 0;
@@ -178,8 +102,8 @@ static float whole(const float *t, int n)
 
 /* In the order of LOOPS; `rows`: every third row backward. */
 static float (*const loops[])(const float *t, int n) = {
-    forward, backward, pairwise, blocks, lanes,   strided,    fused,   in_double, mixed,
-    kahan,   neumaier, exact,    racing, forward, magnitudes, squares, whole,
+    forward, backward, pairwise, blocks_of_64, lanes_of_8, strided,    fused_4_and_1, in_double, mixed,
+    kahan,   neumaier, exact,    racing,       forward,    magnitudes, squares,       whole,
 };
 enum { ROWS = 13, MAGNITUDES = 14, SQUARES = 15 };
 
