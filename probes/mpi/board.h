@@ -15,6 +15,8 @@
 
 enum { BOARD_MAX_RANKS = 16, BOARD_MAX_STEPS = 128, BOARD_MAX_CHOICES = 16, BOARD_WORD = 64 };
 
+#define RANK_ABOUT "detprobe rank: " /* begins the line in which a rank program says its library */
+
 enum board_call {
     BOARD_ALLREDUCE,
     BOARD_IALLREDUCE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Finding MPIs, and the variables with which their ranks run on one machine alone: without a network, more
- * ranks than cores, as root in a container. What the user has set stays.
+ * ranks than cores, as root in a container, and also inside of another job. What the user has set stays.
  */
 #include "probes/mpi/library.h"
 
@@ -44,6 +44,34 @@ static const struct {
     {"HYDRA_LAUNCHER", "fork"},
 };
 
+/* How names begin with which an mpirun or a batch system tells a job who and where it is. An mpirun that saw
+ * them would refuse to run inside of the job, or take the job's machines. */
+static const char *const of_a_job[] = {
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE=",
+    "OMPI_MCA_ess=",
+    "OMPI_MCA_ess_base_",
+    "OMPI_MCA_orte_ess_",
+    "OMPI_MCA_orte_hnp_uri=",
+    "OMPI_MCA_orte_local_daemon_uri=",
+    "OMPI_MCA_orte_jobfam_session_dir=",
+    "OMPI_MCA_orte_top_session_dir=",
+    "PRTE_MCA_ess_base_",
+    "PRTE_MCA_prte_hnp_uri=",
+    "PMIX_NAMESPACE=",
+    "PMIX_RANK=",
+    "PMIX_SERVER_",
+    "PMI_",
+    "HYDI_",
+    "SLURM_",
+    "PBS_",
+    "PE_HOSTFILE=", /* Grid Engine */
+    "LSB_",         /* LSF */
+    "LOADL_",
+    "COBALT_",
+    NULL,
+};
+
 static void cannot(struct mpi_library *library, const char *reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void cannot(struct mpi_library *library, const char *reason, const char *format, ...)
@@ -64,6 +92,26 @@ static bool has_any(const char *text, const char *const *words)
     return *words != NULL;
 }
 
+static bool begins_with_any(const char *text, const char *const *words)
+{
+    while (*words && strncmp(text, *words, strlen(*words)) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+/* In place: only pointers move, and no thread runs yet. */
+static void leave_job(void)
+{
+    char **kept = environ;
+    for (char **variable = environ; *variable; variable++) {
+        if (!begins_with_any(*variable, of_a_job)) {
+            *kept++ = *variable;
+        }
+    }
+    *kept = NULL;
+}
+
 /* A plain `mpirun` may be anybody's, so each is asked. */
 static void find_launcher(struct mpi_library *library)
 {
@@ -77,6 +125,13 @@ static void find_launcher(struct mpi_library *library)
     }
     cannot(library, "library_missing", "%s was not found in PATH (%s, or mpirun)", library->title,
            library->mpirun[0]);
+}
+
+/* The loader, for one, may have something to say before. */
+static bool read_about(const char *text, struct mpi_library *ret)
+{
+    const char *const about = strstr(text, RANK_ABOUT);
+    return about && sscanf(about + strlen(RANK_ABOUT), "%63s %511[^\n]", ret->version, ret->path) == 2;
 }
 
 static void find_rank(struct mpi_library *library)
@@ -93,7 +148,7 @@ static void find_rank(struct mpi_library *library)
                library->title);
     } else if (child_ask(argv, text, sizeof(text))) {
         cannot(library, "library_missing", "%s does not load: %.150s", library->title, child_words(text));
-    } else if (sscanf(text, "%63s %511s", library->version, library->path) != 2) {
+    } else if (!read_about(text, library)) {
         cannot(library, "version", "%s does not say its version", library->title);
     }
 }
@@ -101,6 +156,7 @@ static void find_rank(struct mpi_library *library)
 static int open_all(void)
 {
     const struct mpi_library *any;
+    leave_job();
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         setenv(variables[i].name, variables[i].value, 0);
     }

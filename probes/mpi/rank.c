@@ -466,7 +466,11 @@ static int serve(long pid)
     const int wake = open_of(self.board->wake[self.rank], O_RDONLY, pid);
     const int answers = open_of(self.board->answer, O_WRONLY, pid);
     char answer = ready ? BOARD_DONE : BOARD_FAILED, byte;
-    while (wake >= 0 && answers >= 0 && write(answers, &answer, 1) == 1 && read(wake, &byte, 1) == 1) {
+    if (wake < 0 || answers < 0) {
+        fprintf(stderr, "cannot open the pipes of process %ld: %s\n", pid, strerror(errno));
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); /* the others would wait for this one */
+    }
+    while (write(answers, &answer, 1) == 1 && read(wake, &byte, 1) == 1) {
         bool good = true;
         if (self.board->command == BOARD_DO) {
             good = do_steps();
@@ -478,7 +482,7 @@ static int serve(long pid)
     return 0;
 }
 
-/* A line with the version and one with the file. */
+/* A line with the version and the file, that nothing else begins like. */
 static int about(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -487,7 +491,7 @@ static int about(void)
     MPI_Get_library_version(version, &length);
     const char *number = version + strcspn(version, "0123456789");
     char *path = dladdr((void *)(uintptr_t)MPI_Init, &file) ? realpath(file.dli_fname, NULL) : NULL;
-    printf("%.*s\n%s\n", (int)strcspn(number, " ,\n"), number, path ? path : "");
+    printf("\n" RANK_ABOUT "%.*s %s\n", (int)strcspn(number, " ,\n"), number, path ? path : "");
     free(path);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "probes/mpi/child.h"
@@ -70,11 +71,20 @@ static bool listen(struct world *world)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Until mpirun and all that it started have closed their output. */
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until mpirun and all that it started have closed their output; false if they take too long, also by
+ * talking. */
 static bool has_ended(struct world *world)
 {
     struct pollfd log = {.fd = world->log, .events = POLLIN};
-    while (poll(&log, 1, END_MS) > 0) {
+    const int64_t end = now_ms() + END_MS;
+    for (int64_t left = END_MS; left > 0 && poll(&log, 1, (int)left) > 0; left = end - now_ms()) {
         if (!listen(world)) {
             return true;
         }

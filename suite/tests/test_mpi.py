@@ -270,6 +270,54 @@ class Faults(unittest.TestCase):
         self.assertEqual(processes(self.rank(library)), [])
 
 
+BATCH = {  # what a batch system tells a job that has two other machines
+    "Slurm": {"SLURM_JOBID": "77", "SLURM_JOB_ID": "77", "SLURM_NODELIST": "other[1-2]", "SLURM_NNODES": "2",
+              "SLURM_JOB_NODELIST": "other[1-2]", "SLURM_JOB_NUM_NODES": "2", "SLURM_TASKS_PER_NODE": "2(x2)"},
+    "PBS": {"PBS_JOBID": "77", "PBS_ENVIRONMENT": "PBS_BATCH", "PBS_NODEFILE": "/nonexistent"},
+    "Grid Engine": {"SGE_ROOT": "/x", "ARC": "x", "JOB_ID": "77", "PE_HOSTFILE": "/nonexistent"},
+    "LSF": {"LSB_JOBID": "77", "LSB_HOSTS": "other1 other2", "LSB_MCPU_HOSTS": "other1 2 other2 2"},
+}
+
+
+class Surroundings(unittest.TestCase):
+    def test_in_a_batch_job(self):
+        for system, variables in BATCH.items():
+            answers, _ = ask(*map(request, LIBRARIES), **variables)
+            with self.subTest(system):
+                self.assertEqual({answer[0]["type"] for answer in answers}, {"observation"}, answers)
+
+    def test_in_another_mpi_job(self):
+        """As one rank of a job of each library."""
+        lines = "".join(json.dumps({**request(library), "id": number}) + "\n"
+                        for number, library in enumerate(LIBRARIES, 1))
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        for library in LIBRARIES:
+            launcher = shutil.which(f"mpirun.{library}") or "mpirun"
+            done = subprocess.run([launcher, "-n", "1", COLLECTIVE], input=lines, capture_output=True, text=True,
+                                  timeout=120, check=False, env=speak.environment(root))
+            with self.subTest(launcher):
+                answers = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+                self.assertEqual(answers, ["hello", *["observation", "done"] * len(LIBRARIES)], done)
+
+    def test_a_loader_that_talks(self):
+        """What it says before the rank program's own line is no version."""
+        quiet, _, _ = speak.converse(COLLECTIVE, [])
+        hello, _, _ = speak.converse(COLLECTIVE, [], LD_PRELOAD="/nonexistent/lib.so")
+        self.assertEqual(hello["libraries"], quiet["libraries"])
+
+    def test_an_mpirun_that_never_stops_talking(self):
+        """It does not keep the program from ending."""
+        library = LIBRARIES[0]
+        launcher = shutil.which(f"mpirun.{library}") or shutil.which("mpirun")
+        with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
+            fake = pathlib.Path(folder) / f"mpirun.{library}"
+            fake.write_text(f'#!/bin/sh\n[ $1 = --version ] && exec {launcher} "$@"\n{launcher} "$@" &\n'
+                            "while echo talk; do sleep 1; done\n")
+            fake.chmod(0o755)
+            (answer,), code = ask(request(library), PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual((answer[0]["type"], code), ("observation", 0), answer)
+
+
 class Missing(unittest.TestCase):
     def test_no_mpirun(self):
         done = subprocess.run([COLLECTIVE], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
