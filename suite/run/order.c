@@ -46,7 +46,30 @@ bool dp_order_asked(const char *axis)
     return strcmp(last ? last + 1 : axis, "order") == 0;
 }
 
-static int copy_view(const json_t *from, json_t *views, struct dp_err *err)
+/* Does a view speak of summands that are there? */
+static bool is_within(const json_t *view, json_int_t summands)
+{
+    const json_int_t count = dp_json_int(view, "summands", 0), step = dp_json_int(view, "step", 0);
+    const bool all = strcmp(dp_json_string(view, "of", ""), "all") == 0;
+    return all ? step == 1 && count == summands : count < summands && step <= (summands - 1) / (count - 1);
+}
+
+/* NULL: what the view says goes together. */
+static const char *contradiction(const json_t *view, json_int_t summands)
+{
+    const char *kind = dp_json_string(view, "kind", "");
+    const json_int_t changed = dp_json_int(view, "changed", 0);
+    const bool one = strcmp(kind, "tree") == 0 || strcmp(kind, "exact") == 0;
+    return !is_within(view, summands)                ? "of other summands than there are"
+           : changed > dp_json_int(view, "twice", 0) ? "with more in 'changed' than were asked twice"
+           : one && changed > 0                      ? "whose sums 'changed' but not its kind"
+           : strcmp(kind, "varies") == 0 && !changed ? "that varies, with none 'changed'"
+           : dp_json_int(view, "same", 0) > dp_json_int(view, "replayed", 0)
+               ? "with more in 'same' than were replayed"
+               : NULL;
+}
+
+static int copy_view(const json_t *from, json_int_t summands, json_t *views, struct dp_err *err)
 {
     static const char where[] = "an order with a view";
     json_t *to = json_object();
@@ -59,8 +82,9 @@ static int copy_view(const json_t *from, json_t *views, struct dp_err *err)
     if (tree != (parents != NULL)) {
         return dp_err_set(err, DP_EXIT_DATA, "%s that has 'parents' and is no tree, or the reverse", where);
     }
-    if (dp_json_int(to, "same", 0) > dp_json_int(to, "replayed", 0)) {
-        return dp_err_set(err, DP_EXIT_DATA, "%s with more in 'same' than were replayed", where);
+    const char *wrong = contradiction(to, summands);
+    if (wrong) {
+        return dp_err_set(err, DP_EXIT_DATA, "%s %s", where, wrong);
     }
     struct dp_order_tree read;
     if (tree && dp_order_tree_read(parents, (int)dp_json_int(to, "summands", 0), &read, err)) {
@@ -82,7 +106,7 @@ json_t *dp_order_check(const json_t *message, struct dp_err *err)
         rc = dp_err_set(err, DP_EXIT_DATA, "an order without 'views' (1 or %d)", VIEWS_MAX);
     }
     for (size_t i = 0; rc == 0 && i < json_array_size(from); i++) {
-        rc = copy_view(json_array_get(from, i), views, err);
+        rc = copy_view(json_array_get(from, i), dp_json_int(ret, "summands", 0), views, err);
     }
     if (rc) {
         json_decref(ret);

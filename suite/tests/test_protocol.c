@@ -56,6 +56,8 @@ static void check_all(const struct line *lines, size_t count)
 }
 
 #define VIEW(more) "{\"of\":\"all\",\"summands\":3,\"step\":1,\"kind\":" more "}"
+#define PART(of, summands, step)                                                                             \
+    "{\"of\":\"" of "\",\"summands\":" #summands ",\"step\":" #step ",\"kind\":\"exact\"}"
 #define ORDER(views)                                                                                         \
     "{\"type\":\"order\",\"id\":7,\"output\":\"c\",\"cell\":[0,1],\"operand\":\"a\",\"dtype\":\"f32\","      \
     "\"summands\":3,"                                                                                        \
@@ -71,6 +73,17 @@ static void orders(void **state)
         {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,4],\"replayed\":32,\"same\":31,\"in\":\"f32\"")), NULL},
         {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,4],\"replayed\":32,\"same\":33,\"in\":\"f32\"")),
          "more in 'same' than were replayed"},
+        {ORDER(VIEW("\"tree\",\"parents\":[3,3,4,4],\"twice\":9,\"changed\":4")),
+         "'changed' but not its kind"},
+        {ORDER(VIEW("\"exact\",\"twice\":9,\"changed\":4")), "'changed' but not its kind"},
+        {ORDER(VIEW("\"varies\",\"twice\":3,\"changed\":4")), "than were asked twice"},
+        {ORDER(VIEW("\"varies\",\"twice\":3")), "with none 'changed'"},
+        {ORDER(PART("all", 2, 1)), "other summands"},
+        {ORDER(PART("all", 3, 2)), "other summands"},
+        {ORDER(PART("first", 2, 1)), NULL},
+        {ORDER(PART("first", 3, 1)), "other summands"},
+        {ORDER(PART("every", 2, 2)), NULL},
+        {ORDER(PART("every", 2, 3)), "other summands"},
         {ORDER(""), "without 'views'"},
         {ORDER(TREE "," TREE "," TREE), "without 'views'"},
         {ORDER(VIEW("\"tree\"")), "is no tree, or the reverse"},
