@@ -140,6 +140,19 @@ static int check_family(const char *builtin, const char *name, struct dp_err *er
     return rc;
 }
 
+/* It must be possible to say it in a variable of folders, and in a line. Code 64. */
+static int check_folder(const char *folder, struct dp_err *err)
+{
+    char *shown = dp_printable(folder, strlen(folder));
+    const bool plain = folder[0] && !strchr(folder, ':') && strcmp(shown, folder) == 0;
+    free(shown);
+    return plain ? 0
+                 : dp_err_set(err, DP_EXIT_USAGE,
+                              "bad folder '%.200s': a colon would part it in DETPROBE_PROBE_PATH, and what "
+                              "cannot be printed is no name",
+                              folder);
+}
+
 /* ---- what is made ---- */
 
 static char *path_of(const char *folder, const char *file, const char *name)
@@ -214,6 +227,7 @@ static int new_probe(const struct new_probe_options *o, struct dp_err *err)
     const char *folder = o->output ? o->output : name;
     char *builtin = check_name(name, err) == 0 ? dp_catalogue_builtin_folder(err) : NULL;
     int rc = builtin ? check_family(builtin, name, err) : -1;
+    rc = rc == 0 ? check_folder(folder, err) : rc;
     rc = rc == 0 ? make_folder(language, builtin, folder, name, err) : rc;
     free(builtin);
     if (rc == 0) {

@@ -189,6 +189,10 @@ class Refused(Case):
             self.shell("rm -r mine")
         self.refused("detprobe new-probe mine -o .", 64, "'.' exists")
 
+    def test_folders_that_the_variable_cannot_hold(self):
+        for word in ("a:b", """ "$(printf 'a\\nb')" """, "''"):
+            self.refused(f"detprobe new-probe mine -o {word}", 64, "bad folder '", "DETPROBE_PROBE_PATH")
+
     def test_nowhere(self):
         self.refused("detprobe new-probe mine -o no/where", 2, "'no/where': no such file or directory")
         self.refused("detprobe new-probe mine -o /dev/null/x", 2, "'/dev/null/x': not a directory")
