@@ -61,7 +61,7 @@ static const struct dp_command_line command_line = {
         "fingerprint.",
     .exits = {{DP_EXIT_OK, "revealed, or there is none to reveal: exact, compensated"},
               {DP_EXIT_FINDINGS, "no one order: it changes from run to run"},
-              {DP_EXIT_NO_VERDICT, "an error of the program, or the stack was not used"},
+              {DP_EXIT_NO_VERDICT, "given up, an error of the program, or the stack was not used"},
               {DP_EXIT_DATA, "bad catalogue file or stack"},
               {DP_EXIT_NOTHING_RAN, "the case cannot run here, or is no plain sum"}},
     .examples = {{"detprobe order cpu/reduce/sum-ordered-f32-128x256 --n 64", "how an OpenMP loop adds up"},
@@ -129,18 +129,29 @@ static int ask(struct asking *asking, struct dp_err *err)
                : rc;
 }
 
-/* A view that varies is a finding. */
-static int exit_code_of(const json_t *answer)
+static bool has_kind(const json_t *answer, const char *kind)
 {
     size_t i;
     json_t *view;
     json_array_foreach(json_object_get(answer, "views"), i, view)
     {
-        if (strcmp(dp_json_string(view, "kind", ""), "varies") == 0) {
-            return DP_EXIT_FINDINGS;
+        if (strcmp(dp_json_string(view, "kind", ""), kind) == 0) {
+            return true;
         }
     }
-    return DP_EXIT_OK;
+    return false;
+}
+
+/* The worst of the views, once they are printed. */
+static int end_of(const struct asking *asking, const json_t *answer, struct dp_err *err)
+{
+    if (has_kind(answer, "varies")) {
+        return DP_EXIT_FINDINGS;
+    }
+    return has_kind(answer, "costly")
+               ? dp_err_set(err, DP_EXIT_NO_VERDICT,
+                            "gave up on '%s': too many pairs to ask, take a smaller '--n'", asking->item->id)
+               : DP_EXIT_OK;
 }
 
 static json_t *libraries_of(const struct asking *asking)
@@ -301,7 +312,7 @@ static int tell(const struct asking *asking, struct dp_err *err)
     } else {
         print_text(asking, answer);
     }
-    return exit_code_of(answer);
+    return end_of(asking, answer, err);
 }
 
 static int reveal(struct asking *asking, const struct dp_strings *operands, struct dp_err *err)

@@ -169,6 +169,21 @@ class Order(unittest.TestCase):
                 write_program(name, ["order"], answer)
                 self.assertIn(why, self.detprobe("fake/program/x", status=2, folder=name), case)
 
+    def test_giving_up_is_no_success(self):
+        view = {"of": "all", "summands": 3, "step": 1, "kind": "costly"}
+        answer = {"type": "order", "output": "y", "cell": [0], "operand": "x", "dtype": "f32", "summands": 3}
+        with tempfile.TemporaryDirectory() as name:
+            write_program(name, ["order"], {**answer, "views": [view]})
+            self.assertIn("'--n'", self.detprobe("fake/program/x", status=2, folder=name))
+
+    def test_answers_that_contradict_themselves(self):
+        """What changed has no fingerprint, whatever the program calls it."""
+        view = {"of": "all", "summands": 3, "step": 1, "kind": "tree", "parents": [3, 3, 4, 4], "twice": 9, "changed": 4}
+        answer = {"type": "order", "output": "y", "cell": [0], "operand": "x", "dtype": "f32", "summands": 3}
+        with tempfile.TemporaryDirectory() as name:
+            write_program(name, ["order"], {**answer, "views": [view]})
+            self.assertIn("'changed'", self.detprobe("fake/program/x", status=2, folder=name))
+
     def test_what_a_program_does_not_offer(self):
         """Neither an order nor threads: told in words of the command, not of the protocol."""
         with tempfile.TemporaryDirectory() as name:
