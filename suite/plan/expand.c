@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One catalogue file expanded to plain cases: defaults merged, products of `vary` multiplied out, templates
- * and sources replaced, what was left out filled in.
+ * and keys of sources and operators replaced, what was left out filled in.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const char *const merged_members[] = {"params", "guarantee", "remedy", "r
 /* Members of an object in `vary` that belong to the case instead of its params. */
 static const char *const vary_case_members[] = {"cost", "pair", "bound", "choice"};
 /* Members in which {name} stands for a param, and {choice} for the choice, which may be a template itself. */
-static const char *const template_members[] = {"choice", "id", "problem", "pair"};
+static const char *const template_members[] = {"choice", "id", "problem", "pair", "used_by"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
@@ -183,6 +183,19 @@ static int resolve_source(json_t *object, const char *member, const json_t *sour
                : dp_err_set(err, DP_EXIT_DATA, "'%s' is '%.80s', which 'sources' does not hold", member, key);
 }
 
+/* Replaces a key of `operators` by its list. */
+static int resolve_used_by(json_t *item, const json_t *operators, struct dp_err *err)
+{
+    const char *key = dp_json_string(item, "used_by", NULL);
+    json_t *list = key ? json_object_get(operators, key) : NULL;
+    if (list) {
+        json_object_set(item, "used_by", list);
+    } else if (key) {
+        return dp_err_set(err, DP_EXIT_DATA, "'used_by' is '%.80s', which 'operators' does not hold", key);
+    }
+    return 0;
+}
+
 /* Of each axis. A remedy may be one of the file's defaults, which other cases share: it is replaced whole. */
 static int resolve_along(json_t *along, const json_t *sources, struct dp_err *err)
 {
@@ -246,8 +259,9 @@ static int check_control(const json_t *item, struct dp_err *err)
 }
 
 /* What was left out and what only the whole case can tell. */
-static int complete(json_t *item, const json_t *sources, struct dp_err *err)
+static int complete(json_t *item, const json_t *file, struct dp_err *err)
 {
+    const json_t *sources = json_object_get(file, "sources");
     const char *id = dp_json_string(item, "id", "");
     if (!is_case_id(id)) {
         return dp_err_set(err, DP_EXIT_DATA, "the id is not of the form 'backend/family/name'");
@@ -285,7 +299,8 @@ static int complete(json_t *item, const json_t *sources, struct dp_err *err)
         resolve_source(json_object_get(item, "remedy"), "source", sources, err) != 0 ||
         resolve_along(json_object_get(item, "remedy_along"), sources, err) != 0 ||
         check_remedy(json_object_get(item, "remedy"), err) != 0 ||
-        resolve_source(item, "bound_source", sources, err) != 0) {
+        resolve_source(item, "bound_source", sources, err) != 0 ||
+        resolve_used_by(item, json_object_get(file, "operators"), err) != 0) {
         return -1;
     }
     return check_control(item, err);
@@ -301,8 +316,7 @@ struct expansion {
 /* Takes `item`. */
 static int finish(struct expansion *expansion, json_t *item)
 {
-    const json_t *sources = json_object_get(expansion->file, "sources");
-    if (fill_templates(item, expansion->err) != 0 || complete(item, sources, expansion->err) != 0) {
+    if (fill_templates(item, expansion->err) != 0 || complete(item, expansion->file, expansion->err) != 0) {
         dp_err_prefix(expansion->err, "case '%.160s'", dp_json_string(item, "id", ""));
         json_decref(item);
         return -1;

@@ -142,6 +142,28 @@ static void test_vary_choice(void **state)
     json_decref(cases);
 }
 
+static void test_used_by(void **state)
+{
+    struct dp_err err;
+    json_t *cases =
+        expand(HEAD "\"operators\":{\"a\":[\"x\",\"y\"],\"b\":[\"z\"]},\"defaults\":{\"op\":\"o\","
+                    "\"used_by\":\"{f}\"},\"variants\":[{\"id\":\"cpu/f/{f}\",\"vary\":{\"f\":"
+                    "[\"a\",\"b\"]}}],\"cases\":[{\"id\":\"cpu/f/own\",\"used_by\":[\"{f}\"]}]}",
+               &err);
+    static const struct {
+        const char *id, *first;
+        size_t count;
+    } rows[] = {{"cpu/f/own", "{f}", 1}, {"cpu/f/a", "x", 2}, {"cpu/f/b", "z", 1}};
+    assert_int_equal(json_array_size(cases), COUNT(rows));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const json_t *list = json_object_get(json_array_get(cases, i), "used_by");
+        assert_string_equal(id_of(cases, i), rows[i].id);
+        assert_int_equal(json_array_size(list), rows[i].count);
+        assert_string_equal(json_string_value(json_array_get(list, 0)), rows[i].first);
+    }
+    json_decref(cases);
+}
+
 static void test_what_is_left_out(void **state)
 {
     struct dp_err err;
@@ -176,6 +198,8 @@ static void test_bad_files(void **state)
         {HEAD "\"cases\":[{\"id\":\"cpu/f\",\"op\":\"o\"}]}", "at '/cases/0/id'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\"}]}", "case 'cpu/f/x': member 'op' is missing"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"vary\":{}}]}", "unknown member 'vary'"},
+        {HEAD "\"operators\":{\"a\":[]},\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"used_by\":\"b\"}]}",
+         "'used_by' is 'b', which 'operators' does not hold"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"params\":{\"a\":1.5}}]}",
          "at '/cases/0/params/a'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"cost\":0}]}", "at '/cases/0/cost'"},
@@ -470,17 +494,12 @@ static void test_load_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_remedy_along),
-        cmocka_unit_test(test_vary),
-        cmocka_unit_test(test_vary_choice),
-        cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_products_are_limited),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_third_party),
-        cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_merge),       cmocka_unit_test(test_remedy_along),
+        cmocka_unit_test(test_vary),        cmocka_unit_test(test_vary_choice),
+        cmocka_unit_test(test_used_by),     cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_products_are_limited),
+        cmocka_unit_test(test_load),        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_third_party), cmocka_unit_test(test_load_errors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
