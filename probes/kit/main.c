@@ -203,7 +203,7 @@ static int serve(struct kit_session *session, int in, int out)
 static int closed(const struct kit_program *program, int out)
 {
     const struct kit_outcome *why = kit_outcome();
-    fprintf(stderr, "%s: %s\n", program->name, why->text);
+    fprintf(stderr, "%s\n", why->text); /* the suite says of which program */
     if (strcmp(why->reason, "library_missing") == 0) {
         return EXIT_LIBRARY_MISSING;
     }
