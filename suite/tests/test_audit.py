@@ -75,7 +75,8 @@ class Case(unittest.TestCase):
 
     def audit(self, *words, variables=(), code=None):
         done = detprobe(*words, "--json", variables=variables)
-        self.assertEqual(done.stderr, "")
+        # glibc itself warns of such a value from 2.41 on
+        self.assertEqual(re.sub(r"^WARNING: ld\.so: invalid GLIBC_TUNABLES .*\n", "", done.stderr, flags=re.MULTILINE), "")
         rows = json.loads(done.stdout)
         SCHEMA.validate(rows)
         found = any(row["status"] in FINDINGS for row in rows)
