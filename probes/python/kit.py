@@ -107,9 +107,10 @@ class Said(dict):
     """Outputs of an operation whose library says more of the run: `chosen` or `declared`, as an observation has them.
     What it says of the first run of a request is told."""
 
-    def __init__(self, outputs, **facts):
+    def __init__(self, outputs, *, chosen=None, declared=None):
         super().__init__(outputs)
-        self.facts = facts
+        facts = {"chosen": chosen, "declared": declared}
+        self.facts = {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def checked(output, right):

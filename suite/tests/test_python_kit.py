@@ -202,6 +202,10 @@ def spoil(params, inputs):
 def said(params, inputs):
     return kit.Said({"y": kit.u8([1])}, chosen=f"way {inputs.run}", declared="nondeterministic")
 
+@kit.op("impostor")
+def impostor(params, inputs):
+    return kit.Said({"y": kit.u8([1])}, type="skip", outputs=[])
+
 @kit.op("checked")
 def checked(params, inputs):
     return {"y": kit.checked(kit.s64([0]), inputs.run != params["wrong"]), "z": kit.s64([0])}
@@ -302,6 +306,12 @@ class Requests(unittest.TestCase):
         found = speak.observation(said)
         self.assertEqual((found["chosen"], found["declared"], speak.distinct(said)), ("way 0", "nondeterministic", 1))
         self.assertFalse({"chosen", "declared"} & set(speak.observation(after)))
+
+    def test_a_library_says_nothing_else(self):
+        """No member of an observation that the kit itself fills."""
+        ((answer,),) = self.ask(speak.request("impostor", {}))
+        self.assertEqual(answer["type"], "failure")
+        self.assertIn("type", answer["text"])
 
     def test_fresh_is_answered(self):
         (answer,) = self.ask(speak.request("count", {}, axis="fresh", setting="1", runs=1))
