@@ -28,9 +28,6 @@ static const struct {
 } variables[] = {
     {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-    /* Ranks need to know of cores only: what else hwloc looks for may wait for a name server, as plugin gl
-     * does to ask the displays of "localhost". */
-    {"HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-nvml"},
     {"PRTE_ALLOW_RUN_AS_ROOT", "1"}, /* from Open MPI 5 on, whose launcher is PRRTE */
     {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
     {"OMPI_MCA_plm", "isolated"}, /* this machine alone, also inside of a batch job */
@@ -45,6 +42,9 @@ static const struct {
     {"OMPI_MCA_smsc", "^cma"},
     {"OMPI_MCA_coll_tuned_use_dynamic_rules", "1"}, /* without it no algorithm can be chosen */
     {"HYDRA_LAUNCHER", "fork"},
+    /* Ranks need to know of cores only: what else hwloc looks for may wait for a name server, as plugin gl
+     * does to ask the displays of "localhost". */
+    {"HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-nvml"},
 };
 
 /* How names begin with which an mpirun or a batch system tells a job who and where it is. An mpirun that saw

@@ -236,8 +236,7 @@ def libraries():
     import jaxlib
     import scipy  # its LAPACK is what XLA calls on the CPU
 
-    return [{"role": name, "name": title, "version": module.__version__, "path": module.__file__}
-            for name, title, module in (("jax", "JAX", jax), ("jaxlib", "jaxlib", jaxlib), ("scipy", "SciPy", scipy))]
+    return [kit.library("JAX", jax), kit.library("jaxlib", jaxlib), kit.library("SciPy", scipy)]
 
 
 if __name__ == "__main__":

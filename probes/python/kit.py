@@ -361,6 +361,11 @@ def answer(request, session):
         return {"type": "failure", "text": text + place(error)}
 
 
+def library(title, module, **more):
+    """What `hello` says of an imported package."""
+    return {"role": module.__name__, "name": title, "version": module.__version__, "path": module.__file__, **more}
+
+
 def interpreter():
     """The library that is measured here: the Python that runs this file."""
     return {"role": "python", "name": platform.python_implementation(), "version": platform.python_version(),

@@ -220,6 +220,5 @@ def features():
 
 if __name__ == "__main__":
     found = blas.loaded()
-    numpy = {"role": "numpy", "name": "NumPy", "version": np.__version__, "path": np.__file__,
-             "config": " ".join(["dispatch", *features()])}
+    numpy = kit.library("NumPy", np, config=" ".join(["dispatch", *features()]))
     kit.main("numpy-probe", [numpy, *(library.library() for library in found)], threads=blas.threads_of(found))

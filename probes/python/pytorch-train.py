@@ -379,7 +379,7 @@ def resume(params, given):
 
 
 def libraries():
-    return [*common.libraries(), {"role": "numpy", "name": "NumPy", "version": np.__version__, "path": np.__file__}]
+    return [*common.libraries(), kit.library("NumPy", np)]
 
 
 if __name__ == "__main__":

@@ -145,8 +145,8 @@ def libraries():
     """PyTorch and what it says of the libraries inside it; of cuDNN only where CUDA can be used."""
     built = torch.__config__.show()
     core = file_of(r"/libtorch_cpu\.so$") or torch.__file__
-    found = [{"role": "torch", "name": "PyTorch", "version": torch.__version__, "path": torch.__file__,
-              "config": f"cpu={torch.backends.cpu.get_cpu_capability()} cuda={torch.version.cuda or 'none'}"}]
+    capability = torch.backends.cpu.get_cpu_capability()
+    found = [kit.library("PyTorch", torch, config=f"cpu={capability} cuda={torch.version.cuda or 'none'}")]
     for role, name, pattern in (("torch-mkl", "MKL", MKL), ("torch-onednn", "oneDNN", ONEDNN)):
         if pattern.search(built):
             found.append({"role": role, "name": name, "version": pattern.search(built).group(1), "path": core})

@@ -391,5 +391,4 @@ def data(params, inputs):
 
 
 if __name__ == "__main__":
-    kit.main("tensorflow-probe", [{"role": "tensorflow", "name": "TensorFlow", "version": tf.__version__,
-                                   "path": tf.__file__}], settings=SETTINGS)
+    kit.main("tensorflow-probe", [kit.library("TensorFlow", tf)], settings=SETTINGS)
