@@ -243,6 +243,30 @@ int kit_check_reference(const struct kit_operands *operands, struct kit_call *ca
     return rc;
 }
 
+void kit_check_different(const struct kit_operands *operands, struct kit_call *call,
+                         const struct kit_request *request, int output, const void *first, const void *other,
+                         struct kit_difference *difference)
+{
+    const bool normwise = request->arithmetic != KIT_DIRECT && request->arithmetic != KIT_NONE;
+    const void *const sides[] = {first, other};
+    double worst = -1;
+    for (int i = 0; i < 2; i++) {
+        double ratio = -1;
+        int rc = 1;
+        if (operands->op->accepts) {
+            rc = kit_check_reference(operands, call, request, output, sides[i], NULL, &ratio);
+        } else if (operands->op->reference && !normwise) {
+            rc = check_cells(operands, call, request, output, sides[i], difference->cells,
+                             (size_t)difference->cell_count, &ratio);
+        }
+        if (rc) {
+            return;
+        }
+        worst = fmax(worst, ratio);
+    }
+    difference->error_over_bound = worst;
+}
+
 int kit_check_residual(const struct kit_operands *operands, struct kit_call *call,
                        const struct kit_request *request, const void *const *out,
                        double ret_error_over_bound[KIT_MAX_OPERANDS])

@@ -5,6 +5,7 @@
 #ifndef KIT_CHECK_H
 #define KIT_CHECK_H
 
+#include "probes/kit/explain.h"
 #include "probes/kit/operands.h"
 #include "probes/kit/request.h"
 
@@ -24,6 +25,13 @@ int64_t kit_check_unwritten(const struct kit_operand *operand, const uint8_t *ma
 int kit_check_reference(const struct kit_operands *operands, struct kit_call *call,
                         const struct kit_request *request, int output, const void *logical,
                         const uint8_t *mask, double *ret_error_over_bound);
+
+/* The same of the elements that differ between two logical contents of an output, the worse of both sides,
+ * into difference->error_over_bound: what no order of the sum explains is above 1. Left alone where the op
+ * has no bound for each element: without `reference` and `accepts`, and with a normwise one. */
+void kit_check_different(const struct kit_operands *operands, struct kit_call *call,
+                         const struct kit_request *request, int output, const void *first, const void *other,
+                         struct kit_difference *difference);
 
 /* The same for an op with `residual`, of all outputs at once: their logical contents and ratios by operand
  * number. */

@@ -12,15 +12,7 @@
 #error "digests are defined over little-endian bytes; a big-endian machine needs a swap in gather and digest"
 #endif
 
-struct format {
-    const char *name;
-    size_t size;
-    bool is_float, is_signed;
-    int mantissa, bias; /* stored mantissa bits, exponent bias */
-    bool finite;        /* no infinities: the largest exponent is one like the others but for one NaN */
-};
-
-static const struct format formats[KIT_DTYPE_MAX] = {
+static const struct kit_format formats[KIT_DTYPE_MAX] = {
     [KIT_F32] = {"f32", 4, true, true, 23, 127, false},
     [KIT_F64] = {"f64", 8, true, true, 52, 1023, false},
     [KIT_F16] = {"f16", 2, true, true, 10, 15, false},
@@ -32,6 +24,11 @@ static const struct format formats[KIT_DTYPE_MAX] = {
     [KIT_S32] = {"s32", 4, false, true, 0, 0, false},
     [KIT_S64] = {"s64", 8, false, true, 0, 0, false},
 };
+
+const struct kit_format *kit_format_of(enum kit_dtype dtype)
+{
+    return &formats[dtype];
+}
 
 size_t kit_dtype_size(enum kit_dtype dtype)
 {
@@ -65,7 +62,7 @@ long double kit_dtype_roundoff(enum kit_dtype dtype)
 
 long double kit_dtype_largest(enum kit_dtype dtype)
 {
-    const struct format *f = &formats[dtype];
+    const struct kit_format *f = &formats[dtype];
     const int exponents = 1 << ((int)f->size * 8 - 1 - f->mantissa);
     const int exponent = exponents - 1 - !f->finite - f->bias;
     /* The mantissa is all ones, less the one pattern that is NaN where there are no infinities. */
@@ -86,14 +83,14 @@ uint64_t kit_bits(enum kit_dtype dtype, const void *elements, int64_t index)
 }
 
 /* Whether bits without a sign are an infinity or NaN. */
-static bool is_special(const struct format *format, int exponent, uint64_t fraction)
+static bool is_special(const struct kit_format *format, int exponent, uint64_t fraction)
 {
     const int all = (1 << ((int)format->size * 8 - 1 - format->mantissa)) - 1;
     return exponent == all && (!format->finite || fraction == (1u << format->mantissa) - 1);
 }
 
 /* A float format of at most 16 bits, by its fields. */
-static long double narrow_value(const struct format *format, uint64_t bits)
+static long double narrow_value(const struct kit_format *format, uint64_t bits)
 {
     const int width = (int)format->size * 8;
     const int exponent_bits = width - 1 - format->mantissa;
@@ -137,7 +134,7 @@ long double kit_value(enum kit_dtype dtype, const void *elements, int64_t index)
 }
 
 /* Bits of a float by fields. Only what the fills store comes here: zero, normal values, NaN. */
-static uint64_t float_bits(const struct format *format, long double value)
+static uint64_t float_bits(const struct kit_format *format, long double value)
 {
     const int width = (int)format->size * 8;
     const int exponent_bits = width - 1 - format->mantissa;
@@ -163,13 +160,13 @@ static uint64_t float_bits(const struct format *format, long double value)
 
 void kit_store(enum kit_dtype dtype, void *elements, int64_t index, long double value)
 {
-    const struct format *format = &formats[dtype];
+    const struct kit_format *format = &formats[dtype];
     const uint64_t bits = format->is_float ? float_bits(format, value) : (uint64_t)(int64_t)value;
     memcpy((char *)elements + (size_t)index * format->size, &bits, format->size);
 }
 
 /* Maps bits to integers that grow with the value, so that neighbours differ by one. */
-static uint64_t rank(const struct format *format, uint64_t bits)
+static uint64_t rank(const struct kit_format *format, uint64_t bits)
 {
     const uint64_t top = (uint64_t)1 << (format->size * 8 - 1);
     const uint64_t all = top | (top - 1);

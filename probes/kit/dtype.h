@@ -7,6 +7,15 @@
 
 #include "probes/kit/op.h"
 
+struct kit_format {
+    const char *name;
+    size_t size;
+    bool is_float, is_signed;
+    int mantissa, bias; /* stored mantissa bits, exponent bias */
+    bool finite;        /* no infinities: the largest exponent is one like the others but for one NaN */
+};
+const struct kit_format *kit_format_of(enum kit_dtype dtype);
+
 bool kit_dtype_is_float(enum kit_dtype dtype);
 /* Unit roundoff u of a float type; 0 for integers. */
 long double kit_dtype_roundoff(enum kit_dtype dtype);

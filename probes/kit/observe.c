@@ -151,6 +151,24 @@ static int check_outside(struct observation *o, struct watched *output, const vo
     return kept < 0 ? kept : KIT_OK;
 }
 
+/* How far the output in `native`, of a class of its own, is from the first: whole tensors, so that places in
+ * them are their coordinates. */
+static int explain(struct observation *o, struct watched *output, const void *native)
+{
+    struct kit_operands *const operands = o->operands;
+    const void *const first = operands->first[output->index];
+    struct kit_difference difference;
+    if (kit_operands_unpack(operands, o->call, output->index, native, operands->dense) ||
+        kit_operands_unpack(operands, o->call, output->index, first, operands->dense_other)) {
+        return KIT_FAILED;
+    }
+    kit_explain(operand_of(o, output), output->mask, operands->dense_other, operands->dense, &difference);
+    kit_check_different(operands, o->call, o->request, output->index, operands->dense_other, operands->dense,
+                        &difference);
+    kit_difference_merge(&output->tally.worst, &difference);
+    return KIT_OK;
+}
+
 /* A later output whose native bytes are not the first's. */
 static int take_different(struct observation *o, struct watched *output, const void *native, int run)
 {
@@ -161,14 +179,8 @@ static int take_different(struct observation *o, struct watched *output, const v
         return KIT_FAILED;
     }
     kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
-    if (is_new && output->tally.count <= MAX_EXPLAINED) {
-        struct kit_difference difference;
-        if (gather(o, output, operands->first[output->index], operands->dense_other, &length)) {
-            return KIT_FAILED;
-        }
-        kit_explain(operand_of(o, output)->dtype, operands->dense_other, operands->dense, output->elements,
-                    &difference);
-        kit_difference_merge(&output->tally.worst, &difference);
+    if (is_new && output->tally.count <= MAX_EXPLAINED && explain(o, output, native)) {
+        return KIT_FAILED;
     }
     return check_outside(o, output, native);
 }
@@ -432,20 +444,6 @@ static json_t *output_json(const struct observation *o, const struct watched *ou
     return object;
 }
 
-/* Counts by powers of two, up to the last that is not 0. */
-static json_t *histogram_json(const struct kit_difference *difference)
-{
-    json_t *histogram = json_array();
-    int last = KIT_ULP_BINS - 1;
-    while (last > 0 && difference->ulps[last] == 0) {
-        last--;
-    }
-    for (int i = 0; i <= last; i++) {
-        json_array_append_new(histogram, json_integer((json_int_t)difference->ulps[i]));
-    }
-    return histogram;
-}
-
 /* Of the output with the most mismatching runs; ties: of the one that differs first. */
 static json_t *mismatch_json(const struct observation *o)
 {
@@ -463,16 +461,12 @@ static json_t *mismatch_json(const struct observation *o)
     if (!worst) {
         return NULL;
     }
-    const struct kit_difference *difference = &worst->tally.worst;
-    char ulp[32];
-    snprintf(ulp, sizeof(ulp), "%llu", (unsigned long long)difference->max_ulp);
-    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:f, s:f, s:I, s:s, s:o, s:o}", "runs", runs, "output",
-                     operand_of(o, worst)->name, "elements", (json_int_t)difference->elements, "of",
-                     (json_int_t)difference->of, "max_ulp", ulp, "max_abs", difference->max_abs, "max_rel",
-                     difference->max_rel, "first_index", (json_int_t)difference->first_index, "kind",
-                     difference->permutation ? "permutation" : "values", "shape",
-                     shape_json(operand_of(o, worst), o->request->setting.batch > 0), "ulp_histogram",
-                     histogram_json(difference));
+    const bool slice = o->request->setting.batch > 0;
+    json_t *const mismatch = kit_difference_json(&worst->tally.worst, slice);
+    json_object_set_new(mismatch, "runs", json_integer(runs));
+    json_object_set_new(mismatch, "output", json_string(operand_of(o, worst)->name));
+    json_object_set_new(mismatch, "shape", shape_json(operand_of(o, worst), slice));
+    return mismatch;
 }
 
 static json_t *observation_json(const struct observation *o)

@@ -131,6 +131,29 @@ const histogram = (counts) => {
     lines.slice(first).map(([range, count]) => [range, String(count), bar(count / total)]));
 };
 
+const REGIONS = {
+  all: "everything",
+  element: "one element",
+  row: "in one row",
+  column: "in one column",
+  tail: "from one element to the end",
+  tile: "a tile",
+  scattered: "scattered",
+};
+
+/* What part of the tensor differs, and the box around it. */
+const region = (seen) =>
+  seen.region && seen.box?.length > 0 && seen.region !== "all"
+    ? `${REGIONS[seen.region]}, within ${seen.box.join(" × ")} at [${seen.box_at.join(", ")}]`
+    : REGIONS[seen.region];
+
+const special = (seen) => [
+  seen.signs ? `${seen.signs} of other sign` : null,
+  seen.zeros ? `${seen.zeros} zeros of other sign` : null,
+  seen.specials ? `${seen.specials} not finite on one side` : null,
+  seen.payloads ? `${seen.payloads} NaN with other bits` : null,
+].filter(Boolean).join(", ");
+
 const mismatch = (entry) => {
   const { mismatch: seen, worst = {} } = entry;
   const share = seen.of > 0 && seen.elements !== undefined ? seen.elements / seen.of : null;
@@ -144,11 +167,15 @@ const mismatch = (entry) => {
       ["first at", seen.first_index === undefined ? null
         : seen.shape?.length > 1 ? `${coordinates(seen.first_index, seen.shape)} of ${seen.shape.join(" × ")}`
         : `element ${seen.first_index}`],
-      ["kind", seen.kind === "permutation" ? "the same values, reordered" : seen.kind],
+      ["region", region(seen)],
+      ["kind", seen.kind === "permutation" ? "the same values in another order" : seen.kind],
+      ["among them", special(seen)],
+      ["one bit each", seen.flipped && make("code", {}, seen.flipped)],
       ["greatest", [
         seen.max_ulp === undefined ? null : `${seen.max_ulp} ulp`,
         seen.max_abs === undefined ? null : `${number(seen.max_abs)} absolute`,
         seen.max_rel === undefined ? null : `${number(seen.max_rel)} of the norm`,
+        seen.error_over_bound === undefined ? null : `${number(seen.error_over_bound)} of the error bound`,
       ].filter(Boolean).join(", ")],
       ["in runs", seen.runs === undefined ? null : String(seen.runs)],
       ["seen at", where.filter(Boolean).join(", ")],

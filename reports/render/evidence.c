@@ -81,13 +81,54 @@ static void add_magnitude(struct dp_text *out, const json_t *mismatch)
     const bool permuted = strcmp(dp_json_string(mismatch, "kind", ""), "permutation") == 0;
     struct dp_text line = DP_TEXT(512);
     if (permuted) {
-        dp_text_put(&line, "reordered");
+        dp_text_put(&line, "permuted");
     } else if (ulp) {
         dp_text_printf(&line, "%s ulp", strlen(ulp) > 6 && ulp[0] != '-' ? "over 1e6" : ulp);
     }
     if (elements > 0.0 && of > 0.0) {
         dp_text_put(&line, line.length > 0 ? " in " : "");
         add_share(&line, elements / of);
+    }
+    if (line.length > 0) {
+        add_line(out, line.data);
+    }
+    dp_text_free(&line);
+}
+
+/* "4, 5" of the numbers, with this between them. */
+static void put_numbers(struct dp_text *out, const json_t *numbers, const char *between)
+{
+    for (size_t i = 0; i < json_array_size(numbers); i++) {
+        dp_text_printf(out, "%s%lld", i ? between : "",
+                       (long long)json_integer_value(json_array_get(numbers, i)));
+    }
+}
+
+/* "a tile of 64 x 64 at [128, 0]", "the last 7"; where all of it differs, or anything here and there, a place
+ * says nothing. */
+static void add_region(struct dp_text *out, const json_t *mismatch)
+{
+    static const char *const words[][2] = {
+        {"element", "one element"}, {"row", "in one row"}, {"column", "in one column"}, {"tile", "a tile"}};
+    const char *region = dp_json_string(mismatch, "region", "");
+    const json_t *box = json_object_get(mismatch, "box"), *at = json_object_get(mismatch, "box_at");
+    struct dp_text line = DP_TEXT(1024);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(region, words[i][0]) == 0) {
+            dp_text_put(&line, words[i][1]);
+        }
+    }
+    if (line.length > 0 && json_array_size(at) > 0) {
+        if (strcmp(region, "tile") == 0) {
+            dp_text_put(&line, " of ");
+            put_numbers(&line, box, " x ");
+        }
+        dp_text_put(&line, " at [");
+        put_numbers(&line, at, ", ");
+        dp_text_put(&line, "]");
+    }
+    if (strcmp(region, "tail") == 0) {
+        dp_text_printf(&line, "the last %lld", (long long)dp_json_int(mismatch, "elements", 0));
     }
     if (line.length > 0) {
         add_line(out, line.data);
@@ -134,6 +175,7 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
     if (strcmp(observed, "varies") == 0) {
         add_strength(&out, entry);
         add_magnitude(&out, json_object_get(entry, "mismatch"));
+        add_region(&out, json_object_get(entry, "mismatch"));
     }
     if (strcmp(observed, "repeats") == 0) {
         add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));

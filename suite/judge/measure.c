@@ -290,10 +290,13 @@ static const struct {
     const char *key;
     json_type type; /* JSON_REAL: any number */
 } mismatch_members[] = {
-    {"runs", JSON_INTEGER}, {"output", JSON_STRING},       {"elements", JSON_INTEGER},
-    {"of", JSON_INTEGER},   {"max_ulp", JSON_STRING},      {"max_abs", JSON_REAL},
-    {"max_rel", JSON_REAL}, {"first_index", JSON_INTEGER}, {"kind", JSON_STRING},
-    {"shape", JSON_ARRAY},  {"ulp_histogram", JSON_ARRAY},
+    {"runs", JSON_INTEGER},   {"output", JSON_STRING},         {"elements", JSON_INTEGER},
+    {"of", JSON_INTEGER},     {"max_ulp", JSON_STRING},        {"max_abs", JSON_REAL},
+    {"max_rel", JSON_REAL},   {"first_index", JSON_INTEGER},   {"kind", JSON_STRING},
+    {"shape", JSON_ARRAY},    {"ulp_histogram", JSON_ARRAY},   {"region", JSON_STRING},
+    {"box", JSON_ARRAY},      {"box_at", JSON_ARRAY},          {"signs", JSON_INTEGER},
+    {"zeros", JSON_INTEGER},  {"specials", JSON_INTEGER},      {"payloads", JSON_INTEGER},
+    {"flipped", JSON_STRING}, {"error_over_bound", JSON_REAL}, {"from_caller", JSON_TRUE},
 };
 
 /* The members of a program's mismatch that the report knows; others would not fit its schema. */

@@ -135,6 +135,10 @@ static json_t *member_copy(const struct dp_member *row, const json_t *value, con
         *ret_fault = ret ? NULL : "must be an object of plain strings and integers";
         return ret;
     }
+    if (row->kind == DP_MEMBER_TRUE) {
+        *ret_fault = json_is_boolean(value) ? NULL : "must be true or false";
+        return *ret_fault ? NULL : json_boolean(json_is_true(value));
+    }
     if (!json_is_string(value)) {
         *ret_fault = "must be a string";
         return NULL;

@@ -48,6 +48,16 @@ static const struct dp_member mismatch_members[] = {
     {"kind", DP_MEMBER_WORD, false, 0, 0, "values|permutation"},
     {"shape", DP_MEMBER_COUNTS, false, 0, DIMENSIONS_MAX, NULL},
     {"ulp_histogram", DP_MEMBER_COUNTS, false, 0, 64, NULL},
+    {"region", DP_MEMBER_WORD, false, 0, 0, "all|element|row|column|tail|tile|scattered"},
+    {"box", DP_MEMBER_COUNTS, false, 0, DIMENSIONS_MAX, NULL},
+    {"box_at", DP_MEMBER_COUNTS, false, 0, DIMENSIONS_MAX, NULL},
+    {"signs", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
+    {"zeros", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
+    {"specials", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
+    {"payloads", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
+    {"flipped", DP_MEMBER_HEX, false, 0, 0, NULL},
+    {"error_over_bound", DP_MEMBER_NUMBER, false, 0, 0, NULL},
+    {"from_caller", DP_MEMBER_TRUE, false, 0, 0, NULL},
 };
 static const struct dp_member kernel_members[] = {
     {"name", DP_MEMBER_NAME, true, 0, 256, NULL},
@@ -166,6 +176,44 @@ static int copy_output(const json_t *from, json_t *outputs, json_int_t *runs, st
     return 0;
 }
 
+/* Do the places that a mismatch names lie in the tensor that it is of? */
+static int check_places(const json_t *mismatch, const char *name, struct dp_err *err)
+{
+    const json_t *shape = json_object_get(mismatch, "shape");
+    const json_t *box = json_object_get(mismatch, "box"), *at = json_object_get(mismatch, "box_at");
+    const size_t count = json_array_size(shape);
+    double volume = 1;
+    for (size_t i = 0; i < count; i++) {
+        volume *= (double)json_integer_value(json_array_get(shape, i));
+    }
+    if (shape && (double)dp_json_int(mismatch, "first_index", 0) >= volume) {
+        return bad(err, name, "has a mismatch whose 'first_index' is outside of its 'shape'");
+    }
+    if (!box && !at) {
+        return 0;
+    }
+    bool inside = shape && json_array_size(box) == count && json_array_size(at) == count;
+    for (size_t i = 0; i < count && inside; i++) {
+        const json_int_t extent = json_integer_value(json_array_get(box, i));
+        const json_int_t end = json_integer_value(json_array_get(at, i)) + extent;
+        inside = extent > 0 && end <= json_integer_value(json_array_get(shape, i));
+    }
+    return inside ? 0 : bad(err, name, "has a mismatch whose 'box' is outside of its 'shape'");
+}
+
+/* Is no part of the elements larger than the whole? */
+static int check_counts(const json_t *mismatch, const char *name, struct dp_err *err)
+{
+    static const char *const parts[] = {"signs", "zeros", "specials", "payloads"};
+    const json_int_t of = dp_json_int(mismatch, "of", INT_MAX53);
+    const json_int_t elements = dp_json_int(mismatch, "elements", of);
+    bool fits = elements <= of;
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        fits = fits && dp_json_int(mismatch, parts[i], 0) <= elements;
+    }
+    return fits ? 0 : bad(err, name, "has a mismatch of more elements than there are");
+}
+
 /* A mismatch must be of an output that has one. */
 static int copy_mismatch(const json_t *from, json_t *to, json_int_t runs, struct dp_err *err)
 {
@@ -186,7 +234,10 @@ static int copy_mismatch(const json_t *from, json_t *to, json_int_t runs, struct
         if (strcmp(dp_json_string(output, "name", ""), name) == 0) {
             bool real =
                 dp_json_int(output, "distinct", 1) > 1 && (runs == 0 || dp_json_int(copy, "runs", 0) < runs);
-            return real ? 0 : bad(err, name, "has a 'mismatch' that its classes do not show");
+            if (!real) {
+                return bad(err, name, "has a 'mismatch' that its classes do not show");
+            }
+            return check_counts(copy, name, err) || check_places(copy, name, err) ? -1 : 0;
         }
     }
     return dp_err_set(err, DP_EXIT_DATA, "an observation with a mismatch of an unknown output '%s'", name);

@@ -17,7 +17,7 @@
 #define FAKE_MODES                                                                                           \
     "good|overrun|underrun|touch-input|touch-padding|touch-outside|unwritten|reads-output|reads-workspace|"  \
     "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies|strays-late|"     \
-    "consumes"
+    "consumes|row"
 enum fake_mode {
     GOOD,
     OVERRUN,
@@ -40,7 +40,8 @@ enum fake_mode {
     FAILS,
     PADDING_VARIES,
     STRAYS_LATE,
-    CONSUMES
+    CONSUMES,
+    ROW
 };
 
 struct fake {
@@ -191,6 +192,11 @@ static void fake_misbehave(struct fake *f, const struct kit_buffers *buffers, in
     case BIT:
         if (run % 3 == 1) {
             fake_flip(&c[3]);
+        }
+        break;
+    case ROW: /* the third, as another order of its sums might leave it */
+        for (int64_t j = 0; j < f->columns && run % 2; j++) {
+            fake_flip(&c[fake_at(f, 2, j)]);
         }
         break;
     case PERMUTE:

@@ -16,6 +16,15 @@
 #include "probes/kit/tests/fake.h"
 #include "suite/base/digest.h"
 
+/* Of a vector. */
+static void explain(enum kit_dtype dtype, const void *first, const void *other, int64_t count,
+                    struct kit_difference *ret)
+{
+    static struct kit_operand vector;
+    vector = (struct kit_operand){.dtype = dtype, .ndim = 1, .shape = {count}, .batch_dim = -1};
+    kit_explain(&vector, NULL, first, other, ret);
+}
+
 static void expect_class(const json_t *observation, size_t index, int runs, int first_run)
 {
     const json_t *class = class_of(observation, index);
@@ -104,11 +113,11 @@ static void permutations_are_told_from_values(void **state)
     const float moved[4] = {3, 1, 3, 2};
     const float other[4] = {3, 1, 2, 2}; /* the same values, not as often */
     struct kit_difference difference;
-    kit_explain(KIT_F32, first, moved, 4, &difference);
+    explain(KIT_F32, first, moved, 4, &difference);
     assert_true(difference.permutation);
-    kit_explain(KIT_F32, first, other, 4, &difference);
+    explain(KIT_F32, first, other, 4, &difference);
     assert_false(difference.permutation);
-    kit_explain(KIT_F32, first, first, 4, &difference);
+    explain(KIT_F32, first, first, 4, &difference);
     assert_false(difference.permutation); /* nothing moved */
     assert_int_equal(difference.first_index, -1);
 }
@@ -201,19 +210,19 @@ static void distances_are_measured_together(void **state)
     const double first[4] = {1e6, 1e-9, 0, -2};
     double other[4] = {1e6, -1e-9, 0, -2};
     struct kit_difference difference, worst = {0};
-    kit_explain(KIT_F64, first, other, 4, &difference);
+    explain(KIT_F64, first, other, 4, &difference);
     assert_int_equal(difference.elements, 1);
     assert_int_equal(difference.first_index, 1);
     assert_true(difference.max_ulp > 1000000000000000000u); /* far in ULP, near in value */
     assert_true(difference.max_abs == 2e-9 && fabs(difference.max_rel - 2e-15) < 1e-20);
     kit_difference_merge(&worst, &difference);
     other[0] = (double)INFINITY;
-    kit_explain(KIT_F64, first, other, 4, &difference);
+    explain(KIT_F64, first, other, 4, &difference);
     assert_true(difference.max_abs == 1e308 && difference.max_rel == 1e308 && difference.elements == 2);
     kit_difference_merge(&worst, &difference);
     assert_true(worst.elements == 2 && worst.first_index == 0 && worst.max_abs == 1e308);
     other[0] = (double)NAN;
-    kit_explain(KIT_F64, first, other, 4, &difference);
+    explain(KIT_F64, first, other, 4, &difference);
     assert_true(difference.max_abs == 1e308);
 }
 
@@ -224,7 +233,7 @@ static void distances_are_counted_by_powers_of_two(void **state)
     const float other[6] = {1 + 0x1p-23f, 1 + 0x1p-22f, 1 + 0x1.8p-22f, 1 + 0x1p-21f, 1,
                             -0.0f}; /* 1, 2, 3, 4 ulp */
     struct kit_difference difference, worst = {0};
-    kit_explain(KIT_F32, first, other, 6, &difference);
+    explain(KIT_F32, first, other, 6, &difference);
     assert_int_equal(difference.ulps[0], 2); /* and the two zeros */
     assert_int_equal(difference.ulps[1], 2);
     assert_int_equal(difference.ulps[2], 1);
@@ -236,7 +245,7 @@ static void distances_are_counted_by_powers_of_two(void **state)
     }
     assert_true(worst.ulps[1] == 4 && sum == 10 && worst.elements == 5);
     const int64_t low = INT64_MIN, high = INT64_MAX;
-    kit_explain(KIT_S64, &low, &high, 1, &difference);
+    explain(KIT_S64, &low, &high, 1, &difference);
     assert_int_equal(difference.ulps[63], 1);
 }
 
@@ -299,9 +308,9 @@ static void the_earlier_step_is_told(void **state)
     const float loss[4] = {0, 0, 1, 1}, late[8] = {0, 0, 0, 0, 1, 1, 1, 1},
                 early[8] = {0, 0, 0, 1, 1, 1, 1, 1};
     struct kit_difference of_loss, of_late, of_early;
-    kit_explain(KIT_F32, still, loss, 4, &of_loss);
-    kit_explain(KIT_F32, still, late, 8, &of_late);
-    kit_explain(KIT_F32, still, early, 8, &of_early);
+    explain(KIT_F32, still, loss, 4, &of_loss);
+    explain(KIT_F32, still, late, 8, &of_late);
+    explain(KIT_F32, still, early, 8, &of_early);
     assert_true(kit_difference_is_earlier(&of_early, &of_loss));
     assert_false(kit_difference_is_earlier(&of_loss, &of_early));
     assert_false(kit_difference_is_earlier(&of_late, &of_loss));
