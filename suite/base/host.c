@@ -321,7 +321,22 @@ bool dp_host_records(const char *name)
     return is_plain_name(name, strlen(name)) && is_allowed(name, strlen(name));
 }
 
-json_t *dp_host_variables(void)
+/* The names of an object's members, in order. Owned. */
+static const char **sorted_names(const json_t *object)
+{
+    const char **names = dp_alloc(json_object_size(object) + 1, sizeof(*names));
+    size_t count = 0;
+    const char *name;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)object, name, member)
+    {
+        names[count++] = name;
+    }
+    qsort(names, count, sizeof(*names), compare_strings);
+    return names;
+}
+
+static json_t *set_variables(void)
 {
     json_t *object = json_object();
     for (char **variable = environ; *variable; variable++) {
@@ -337,19 +352,23 @@ json_t *dp_host_variables(void)
     return object;
 }
 
+json_t *dp_host_variables(void)
+{
+    json_t *set = set_variables(), *object = json_object();
+    const char **names = sorted_names(set);
+    for (size_t i = 0; i < json_object_size(set); i++) {
+        json_object_set(object, names[i], json_object_get(set, names[i]));
+    }
+    free(names);
+    json_decref(set);
+    return object;
+}
+
 char *dp_variables_text(const json_t *set)
 {
-    const char **names = dp_alloc(json_object_size(set) + 1, sizeof(*names));
+    const char **names = sorted_names(set);
     struct dp_text text = DP_TEXT((size_t)1 << 16);
-    size_t count = 0;
-    const char *name;
-    json_t *member;
-    json_object_foreach((json_t *)(uintptr_t)set, name, member)
-    {
-        names[count++] = name;
-    }
-    qsort(names, count, sizeof(*names), compare_strings);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < json_object_size(set); i++) {
         const char *value = json_string_value(json_object_get(set, names[i]));
         dp_text_printf(&text, "%s%s%s%s", i ? " " : "", names[i], value ? "=" : " unset", value ? value : "");
     }

@@ -13,7 +13,8 @@
  * (affinity), cgroup_cpu ("2.00" or "max"), cgroup_memory (bytes as string or "max"), memory (bytes as
  * string), kernel, libc. No host name and nothing that moves. Owned. */
 json_t *dp_host_facts(void);
-/* The object `environment.variables`: allow-listed variables that are set. Owned. */
+/* The object `environment.variables`: allow-listed variables that are set, by name, so that what is shown of
+ * a report is the same before it is written and after it is read. Owned. */
 json_t *dp_host_variables(void);
 /* Whether it is one of those that are recorded: no other can have been. */
 bool dp_host_records(const char *name);

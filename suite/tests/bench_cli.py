@@ -20,8 +20,9 @@ import time
 
 import peak
 import speak
+import surroundings
 
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+ENVIRONMENT = surroundings.real()
 
 
 def seconds(command, good=(0,), **options):

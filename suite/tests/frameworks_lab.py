@@ -8,7 +8,6 @@ environments. Exit status 77 where every test named was skipped: the index canno
 
 import contextlib
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -18,24 +17,21 @@ import unittest
 import jsonschema
 
 import fetched
+import surroundings
 
 DETPROBE, SCHEMAS, REQUIREMENTS, KEPT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 REPORT = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "report.schema.json").read_text()))
 PROBES = DETPROBE.parents[1] / "probes" / "python"
 UNHARMED = "python/stdlib/list-sum"
-# Variables of the machine that would change what the tests see.
-FOREIGN = ("DETPROBE_", "XLA_", "JAX_", "OPENBLAS_", "MKL_", "OMP_", "TF_", "TORCH", "PYTORCH_", "CUBLAS_", "MALLOC_",
-           "PYTHONHASHSEED")
 
 
 def run(*arguments, expect=(0,), prefix=(), **variables):
     """The report of a run, checked against the schema, and what it printed. `prefix` is a command that runs it."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     with tempfile.TemporaryDirectory(prefix="detprobe-test-") as folder:
         file = pathlib.Path(folder) / "report.json"
         command = [*prefix, DETPROBE, "run", *map(str, arguments), "--output", file]
-        done = subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True, timeout=1500,
-                              check=False)
+        done = subprocess.run(command, env={**surroundings.plain(), **variables}, capture_output=True, text=True,
+                              timeout=1500, check=False)
         if done.returncode not in expect:
             raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
         report = json.loads(file.read_text())

@@ -48,6 +48,20 @@ static void strings_free(struct dp_strings *strings)
     free(strings->items);
 }
 
+/* What the machine's own libraries are held to is none of the fakes' business. */
+static void forget_caps(void)
+{
+    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
+        json_t *variables = dp_cap_variables(cap), *value;
+        const char *name;
+        json_object_foreach(variables, name, value)
+        {
+            unsetenv(name);
+        }
+        json_decref(variables);
+    }
+}
+
 void rig_open_sized(struct rig *rig, const char *folders, const char *selectors, const char *axes, int runs,
                     int fresh)
 {
@@ -55,6 +69,7 @@ void rig_open_sized(struct rig *rig, const char *folders, const char *selectors,
     if (!top) {
         fail_msg("FAKES_DIR must name the folder of the fake programs");
     }
+    forget_caps();
     struct dp_strings names = split(folders, ":");
     struct dp_text path = DP_TEXT(10000);
     for (size_t i = 0; i < names.count; i++) {

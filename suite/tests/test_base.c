@@ -589,6 +589,11 @@ static void test_host_variables(void **state)
     for (size_t i = 0; i < COUNT(absent); i++) {
         assert_null(json_object_get(variables, absent[i]));
     }
+    char *as_set = json_dumps(variables, JSON_COMPACT),
+         *sorted = json_dumps(variables, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(as_set, sorted);
+    free(as_set);
+    free(sorted);
     json_decref(variables);
 }
 

@@ -9,7 +9,6 @@ further checks and name no place "at '/...'".
 
 import copy
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -18,6 +17,8 @@ import tempfile
 import unittest
 
 import jsonschema
+
+import surroundings
 
 DETPROBE, SCHEMAS, PROBES = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 CATALOGUE = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "catalogue.schema.json").read_text()))
@@ -103,10 +104,9 @@ def mutants():
 
 
 def run(*arguments, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
     return subprocess.run(
         [DETPROBE, *map(str, arguments)],
-        env={**environment, **variables},
+        env={**surroundings.plain(), **variables},
         capture_output=True,
         text=True,
         timeout=300,

@@ -17,6 +17,8 @@ import unittest
 
 import jsonschema
 
+import surroundings
+
 DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 REPORT_SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())
 LIST_SCHEMA = json.loads((SCHEMAS / "list.schema.json").read_text())
@@ -25,7 +27,7 @@ QUICK = ("--level", "quick", "--timeout", "10s")
 
 def detprobe(*arguments, folders=("",), environment=None, **options):
     """Runs the program over the fakes in FAKES/FOLDER; returns the completed process."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.plain()
     variables["DETPROBE_PROBE_PATH"] = ":".join(str(FAKES / folder) for folder in folders)
     variables.update(environment or {})
     return subprocess.run(

@@ -7,7 +7,6 @@ usage: test_diff.py DETPROBE FAKES_FOLDER SCHEMA_FOLDER [TEST...]
 import copy
 import hashlib
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import unittest
 
 import jsonschema
 
+import surroundings
+
 DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 MATRIX = json.loads((SCHEMAS / "matrix.schema.json").read_text())
 SCHEMA = json.loads((SCHEMAS / "diff.schema.json").read_text())
@@ -23,7 +24,7 @@ CASES = ("fake/good/repeats", "fake/good/repeats-promised")
 
 
 def detprobe(*arguments):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.plain()
     variables["DETPROBE_PROBE_PATH"] = str(FAKES)
     return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                           timeout=120)

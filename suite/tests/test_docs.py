@@ -23,6 +23,8 @@ import tempfile
 import time
 import unittest
 
+import surroundings
+
 DETPROBE, DOCUMENT, DOCS, TOP = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 SCHEMAS = TOP / "reports" / "schema"
 SECTIONS = {
@@ -38,8 +40,8 @@ SHORT = " --runs 2 --seeds 1 --fresh 1 --budget 2s"
 
 
 def environment(**more):
-    variables = {name: value for name, value in os.environ.items()
-                 if not name.startswith("DETPROBE_") and name != "SOURCE_DATE_EPOCH"}
+    variables = surroundings.real()
+    variables.pop("SOURCE_DATE_EPOCH", None)
     variables.update(LC_ALL="C.UTF-8", PATH=f"{DETPROBE.parent}:{variables['PATH']}", **more)
     return variables
 

@@ -7,7 +7,6 @@ NVRTC is the real one; without it there is nothing to test.
 
 import ctypes
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -15,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import surroundings
 from loader import nvrtc
 
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -101,7 +101,7 @@ class Emulated(unittest.TestCase):
         self.folder.cleanup()
 
     def detprobe(self, *arguments, injection="", environment=None):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables = surroundings.plain()
         variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
         variables["DETPROBE_EMULATE"] = injection
         variables["DETPROBE_EMULATE_LOG"] = str(self.log)

@@ -24,6 +24,7 @@ import xml.etree.ElementTree as ElementTree
 import jsonschema
 
 import fetched
+import surroundings
 
 DETPROBE, FAKES, SOURCE, KEPT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 TESTS = SOURCE / "suite" / "tests"
@@ -34,7 +35,7 @@ HOSTILE = ("<script>alert('x')</script> ]]> & \" %0A::error::x", "x # SKIP \\# y
 
 
 def detprobe(*arguments, **options):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.plain()
     variables["DETPROBE_PROBE_PATH"] = str(FAKES)
     return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                           timeout=120, check=False, **options)

@@ -18,6 +18,8 @@ import unittest
 
 import jsonschema
 
+import surroundings
+
 DETPROBE, FAKES, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 GATE_SCHEMA, REPORT_SCHEMA, POLICY_SCHEMA = (
     json.loads((SCHEMAS / f"{name}.schema.json").read_text()) for name in ("gate", "report", "policy"))
@@ -28,7 +30,7 @@ STATUS = "none allows kept broken".split()
 
 
 def detprobe(*arguments, stdin=None, cwd=None):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.plain()
     variables["DETPROBE_PROBE_PATH"] = str(FAKES)
     return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                           timeout=120, input=stdin, cwd=cwd)

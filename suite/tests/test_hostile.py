@@ -15,6 +15,8 @@ import sys
 import tempfile
 import unittest
 
+import surroundings
+
 DETPROBE, SOURCE = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 CORPUS = SOURCE / "suite" / "tests" / "fuzz" / "corpus"
 GOOD = CORPUS / "report" / "good-findings.json"
@@ -59,7 +61,7 @@ class Case(unittest.TestCase):
                 for path in self.folder.rglob("*")}
 
     def run_in(self, *arguments, probes=""):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables = surroundings.plain()
         variables["DETPROBE_PROBE_PATH"] = str(probes)
         before = self.tree()
         done = subprocess.run([DETPROBE, *map(str, arguments)], cwd=self.deep, env=variables, capture_output=True,

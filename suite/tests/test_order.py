@@ -6,12 +6,13 @@ usage: test_order.py DETPROBE FOLDER_OF_SUMS [TEST...]
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+import surroundings
 
 DETPROBE, SUMS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 
@@ -51,7 +52,7 @@ class Order(unittest.TestCase):
     maxDiff = None
 
     def detprobe(self, *arguments, status=0, folder=SUMS):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables = surroundings.plain()
         variables["DETPROBE_PROBE_PATH"] = str(folder)
         done = subprocess.run([DETPROBE, "order", *map(str, arguments)], env=variables, capture_output=True,
                               text=True, timeout=200)

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import unittest
 
+import surroundings
 from loader import nvrtc, real_file
 
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -53,7 +54,7 @@ class Real(unittest.TestCase):
         (self.driver / "libcuda.so.1").symlink_to(EMULATION / "libcuda.so.1")
 
     def run_cases(self, cases, code, **environment):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables = surroundings.real()
         variables["LD_LIBRARY_PATH"] = f"{self.driver}:{variables.get('LD_LIBRARY_PATH', '')}"
         variables.update(environment)
         report = self.path / "report.json"

@@ -19,6 +19,8 @@ import sys
 import tempfile
 import unittest
 
+import surroundings
+
 OWN_LOOPS = ("cpu/atomics/*", "cpu/host/*", "cpu/reduce/*", "cpu/scatter/*")
 NOTHING_RAN = 77
 
@@ -38,7 +40,7 @@ SELECTORS = OPTIONS.select or OWN_LOOPS
 
 def quick(*arguments):
     """The report of a quick run over the build's own probes; its findings decide no exit code here."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.real()
     with tempfile.TemporaryDirectory(prefix="detprobe-stable-") as folder:
         report = pathlib.Path(folder) / "report.json"
         command = [DETPROBE, "run", *arguments, "--level", "quick", "--fail-on", "never", "--quiet", "--output", report]

@@ -18,6 +18,8 @@ import unittest
 
 import jsonschema
 
+import surroundings
+
 DETPROBE, SCHEMAS = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 REPORT_SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())
 GEMM = "cpu/gemm/sgemm-nn-16x16x16"
@@ -47,7 +49,7 @@ CATALOGUE = {"schema_version": "1.0", "program": "tells.py", "defaults": {"op": 
 
 
 def detprobe(*arguments, environment=None, **options):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.real()
     variables.update(environment or {})
     return subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True,
                           timeout=300, check=False, **options)

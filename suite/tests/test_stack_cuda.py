@@ -7,7 +7,6 @@ to test. Stacks hold some of them.
 """
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import surroundings
 from loader import nvrtc
 
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
         return self.folder / name
 
     def environment(self):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        variables = surroundings.plain()
         variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
         variables["LD_BIND_NOW"] = "1"
         return variables

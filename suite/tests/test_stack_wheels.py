@@ -7,11 +7,12 @@ Skipped (77) where pip cannot get the wheel, or where the machine has no NVRTC o
 
 import ctypes
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+import surroundings
 
 DETPROBE, EMULATION = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SKIP = 77
@@ -25,7 +26,7 @@ def skip(why):
 
 def measure(folder, *arguments):
     """The NVRTC that the report names, and what the cases said."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+    variables = surroundings.real()
     variables["LD_LIBRARY_PATH"] = f"{EMULATION}:{variables.get('LD_LIBRARY_PATH', '')}"
     file = folder / "report.json"
     done = subprocess.run([DETPROBE, "run", "--level", "quick", "-o", file, *CASES, *arguments], env=variables,
