@@ -46,5 +46,9 @@ char *dp_order_dot(const struct dp_order_tree *tree);
 bool dp_order_fingerprint(const json_t *answer, char ret[65]);
 /* Of one of its views, in words. Owned. */
 char *dp_order_view_words(const json_t *view);
+/* What a view is of: "all 512", "first 512", "every 8.". Owned. */
+char *dp_order_view_of(const json_t *view);
+/* Of all of it: "in order; in f32", "first 512: in order; in f32 | every 8.: pairwise; in f32". Owned. */
+char *dp_order_answer_words(const json_t *answer);
 
 #endif

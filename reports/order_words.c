@@ -448,3 +448,30 @@ char *dp_order_view_words(const json_t *view)
     free(words);
     return ret;
 }
+
+char *dp_order_view_of(const json_t *view)
+{
+    const json_int_t step = dp_json_int(view, "step", 1);
+    return step > 1 ? dp_printf("every %lld.", (long long)step)
+                    : dp_printf("%s %lld", dp_json_string(view, "of", ""),
+                                (long long)dp_json_int(view, "summands", 0));
+}
+
+char *dp_order_answer_words(const json_t *answer)
+{
+    const json_t *views = json_object_get(answer, "views");
+    struct dp_text text = DP_TEXT(4 * WORDS_MOST);
+    size_t i;
+    json_t *view;
+    if (json_array_size(views) == 1) {
+        return dp_order_view_words(json_array_get(views, 0));
+    }
+    json_array_foreach(views, i, view)
+    {
+        char *of = dp_order_view_of(view), *words = dp_order_view_words(view);
+        dp_text_printf(&text, "%s%s: %s", i ? " | " : "", of, words);
+        free(words);
+        free(of);
+    }
+    return text.data ? text.data : dp_strdup("");
+}

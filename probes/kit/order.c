@@ -101,7 +101,7 @@ static bool split(struct search *search, int number, const int *counts)
     return good;
 }
 
-/* Asks the first `count` pairs again and again. */
+/* Asks the first `count` pairs again and again, and holds their counts against those of the last time. */
 static int ask_again(struct search *search, size_t count)
 {
     int *const before = dp_alloc(count + 1, sizeof(*before));
@@ -118,11 +118,15 @@ static int ask_again(struct search *search, size_t count)
     return rc;
 }
 
-/* What contradicts itself: does it repeat? */
+/* What contradicts itself: does it repeat? Asked first at the place in a batch where it then is asked again.
+ */
 static int contradiction(struct search *search, size_t count)
 {
-    const int rc = ask_again(search, count);
-    search->order->kind = search->order->changed ? KIT_ORDER_VARIES : KIT_ORDER_NONE;
+    int rc = measure(search, count);
+    rc = rc || search->order->kind == KIT_ORDER_COSTLY ? rc : ask_again(search, count);
+    if (!rc && search->order->kind != KIT_ORDER_COSTLY) {
+        search->order->kind = search->order->changed ? KIT_ORDER_VARIES : KIT_ORDER_NONE;
+    }
     return rc;
 }
 
@@ -272,6 +276,10 @@ int kit_order_reveal(const struct kit_order_sum *sum, struct kit_order *ret)
     const size_t pairs = summands > CHECKED_PAIRS ? summands : CHECKED_PAIRS;
     struct search search = {.sum = sum, .order = ret, .random = 0x9e3779b97f4a7c15};
     *ret = (struct kit_order){.kind = KIT_ORDER_TREE, .nodes = sum->summands};
+    if (sum->most < sum->summands - 1 + CHECKED_PAIRS * (1 + ROUNDS)) { /* one level, and the check */
+        ret->kind = KIT_ORDER_COSTLY;
+        return 0;
+    }
     search.members = dp_alloc(summands, sizeof(*search.members));
     search.pairs = dp_alloc(pairs, sizeof(*search.pairs));
     search.counts = dp_alloc(pairs, sizeof(*search.counts));

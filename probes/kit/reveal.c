@@ -18,8 +18,6 @@
 #include "probes/kit/summands.h"
 #include "suite/base/text.h"
 
-#define MOST_PAIRS (INT64_C(1) << 20)
-
 /* What a one and M are in a type: beside M, a one and as many as are counted vanish also in f32, where a
  * library may add up 16-bit types, and in f64. Sums of so many are exact in the type itself. */
 static const struct scale {
@@ -270,10 +268,13 @@ static int reveal(struct sum *sum, const char *of, int count, int64_t step, json
     for (int i = 0; i < count; i++) {
         sum->chosen[i] = i * step;
     }
-    const struct kit_order_sum asked = {
-        .summands = count, .measure = measure, .context = sum, .most = MOST_PAIRS};
+    struct kit_order_sum asked = {.summands = count, .measure = measure, .context = sum};
     int rc = prepare(sum);
-    rc = rc ? rc : kit_order_reveal(&asked, &order);
+    if (rc) {
+        return rc;
+    }
+    asked.most = (int64_t)sum->request->runs * sum->lanes;
+    rc = kit_order_reveal(&asked, &order);
     if (rc) {
         return rc;
     }
@@ -352,7 +353,8 @@ int kit_reveal(struct kit_operands *operands, struct kit_call *call, const struc
 {
     struct sum sum = {.operands = operands, .call = call, .request = request};
     json_t *const views = json_array();
-    int rc = kit_summands_find(operands, call, &sum.all);
+    const struct kit_setting *const setting = &request->setting;
+    int rc = kit_summands_find(operands, call, setting->batch ? setting->place : -1, &sum.all);
     rc = rc ? rc : check(&sum);
     rc = rc ? rc : kit_operands_pack(operands, call);
     rc = rc ? rc : reveal_all(&sum, views);

@@ -29,6 +29,7 @@ struct search {
     struct kit_operands *operands;
     struct kit_call *call;
     int output;
+    int64_t place; /* of the sample in the batch; -1: any */
     int64_t cell;
     struct kit_summands *found;
     int64_t capacity;
@@ -456,6 +457,20 @@ static int line_up(struct search *search, int operand, int dim)
     return KIT_OK;
 }
 
+/* The cell at the same place in the sample that is asked for. */
+static int64_t in_sample(const struct search *search, int64_t cell)
+{
+    const struct kit_operand *const output = operand_of(search, search->output);
+    int64_t stride = 1;
+    if (search->place < 0 || output->batch_dim < 0) {
+        return cell;
+    }
+    for (int d = output->batch_dim + 1; d < output->ndim; d++) {
+        stride *= output->shape[d];
+    }
+    return cell + (search->place - cell / stride % output->shape[output->batch_dim]) * stride;
+}
+
 /* A cell with most summands: the middle one, or one of some that are spread over the output. */
 static int choose_cell(struct search *search)
 {
@@ -470,8 +485,10 @@ static int choose_cell(struct search *search)
     for (int d = 0; d < output->ndim; d++) {
         middle = middle * output->shape[d] + output->shape[d] / 2;
     }
+    middle = in_sample(search, middle);
     for (int64_t i = 0; i < CANDIDATES; i++) {
-        const int64_t cell = i == CANDIDATES / 2 ? middle : i * (elements - 1) / (CANDIDATES - 1);
+        const int64_t spread = in_sample(search, i * (elements - 1) / (CANDIDATES - 1));
+        const int64_t cell = i == CANDIDATES / 2 ? middle : spread;
         if ((all || mask[cell]) && (count == 0 || cell > cells[count - 1])) {
             cells[count++] = cell;
         }
@@ -550,9 +567,10 @@ static void search_output(struct search *search, struct kit_summands *best)
     }
 }
 
-int kit_summands_find(struct kit_operands *operands, struct kit_call *call, struct kit_summands *ret)
+int kit_summands_find(struct kit_operands *operands, struct kit_call *call, int64_t place,
+                      struct kit_summands *ret)
 {
-    struct search search = {.operands = operands, .call = call};
+    struct search search = {.operands = operands, .call = call, .place = place};
     *ret = (struct kit_summands){0};
     kit_skip("unsupported", "no output is a sum of floating-point numbers with a reference");
     for (int i = 0; i < operands->shape.count && operands->op->reference && ret->cells == 0; i++) {

@@ -25,9 +25,11 @@ struct kit_summands {
     int64_t *cell, *shift; /* owned */
 };
 
-/* KIT_SKIPPED, unsupported, where no output is a plain sum in any operand. Logical inputs are changed: those
- * with summands hold zeros after it, other floats ones, the rest what they held. */
-int kit_summands_find(struct kit_operands *operands, struct kit_call *call, struct kit_summands *ret);
+/* Of a cell of sample `place` of the batch; -1: of any. KIT_SKIPPED, unsupported, where no output is a plain
+ * sum in any operand. Logical inputs are changed: those with summands hold zeros after it, other floats ones,
+ * the rest what they held. */
+int kit_summands_find(struct kit_operands *operands, struct kit_call *call, int64_t place,
+                      struct kit_summands *ret);
 void kit_summands_free(struct kit_summands *summands);
 
 #endif

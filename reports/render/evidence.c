@@ -267,6 +267,20 @@ static const char *capped_text(const json_t *entry, const json_t *result)
     return NULL;
 }
 
+/* The note of what varies, or, where its runs did not, what its order did. Takes over `note`. Owned. */
+static char *with_changed(const json_t *entry, char *note)
+{
+    const bool seen =
+        json_object_get(entry, "worst") || dp_json_int(tally_of(entry, "fresh"), "distinct", 1) > 1;
+    char *changed = dp_orders_changed(entry);
+    char *both = !changed ? NULL : seen && note[0] ? dp_printf("%s; %s", note, changed) : dp_strdup(changed);
+    free(changed);
+    if (both) {
+        free(note);
+    }
+    return both ? both : note;
+}
+
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
 {
     const json_t *entry = entry_of(sheet, result);
@@ -280,16 +294,18 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
         const char *way = way_of(entry, result), *declared = declared_text(entry, result);
         char *note = dp_printf("%s%s%s%s", way, kernels, way[0] && declared[0] ? "; " : "", declared);
         free(kernels);
-        return note;
+        return with_changed(entry, note);
     }
     if (strcmp(observed, "repeats") == 0) {
         const char *capped = capped_text(entry, result);
         const char *status = dp_json_string(json_object_get(result, "guarantee"), "status", "");
-        if (capped) {
-            return dp_strdup(capped);
-        }
-        return dp_strdup(strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
-                                                       : declared_text(entry, result));
+        const char *said = capped                          ? capped
+                           : strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
+                                                           : declared_text(entry, result);
+        char *orders = dp_orders_note(result, entry);
+        char *note = dp_printf("%s%s%s", said, said[0] && orders[0] ? "; " : "", orders);
+        free(orders);
+        return note;
     }
     return dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
 }

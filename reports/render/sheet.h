@@ -40,6 +40,14 @@ void dp_sheet_advice(const struct dp_sheet *sheet);
 char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);
 /* And in a sentence, maybe empty. Owned. */
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result);
+/* Why its bits moved along the axes that it is sensitive to: by another order of additions, or not, maybe
+ * empty. Owned. */
+char *dp_orders_note(const json_t *result, const json_t *entry);
+/* That its order changes from run to run, of an entry of measurements.cases; NULL: it was not seen to. Owned.
+ */
+char *dp_orders_changed(const json_t *entry);
+/* Along which axes orders explain how many results; NULL: none were revealed. Owned. */
+char *dp_orders_summary(const struct dp_sheet *sheet);
 /* Runs at the base setting behind a result. */
 size_t dp_evidence_runs(const struct dp_sheet *sheet, const json_t *result);
 

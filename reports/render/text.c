@@ -521,8 +521,18 @@ void dp_sheet_before(const struct dp_sheet *sheet)
     put_proof(sheet);
 }
 
+static void put_orders(const struct dp_sheet *sheet)
+{
+    char *summary = dp_orders_summary(sheet);
+    if (summary) {
+        put_labelled(sheet, "order", summary);
+    }
+    free(summary);
+}
+
 void dp_sheet_after(const struct dp_sheet *sheet)
 {
+    put_orders(sheet);
     put_skipped(sheet);
     put_left_out(sheet);
     put_not_measured(sheet);

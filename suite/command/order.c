@@ -12,6 +12,7 @@
 #include "suite/base/text.h"
 #include "suite/command/command.h"
 #include "suite/command/running.h"
+#include "suite/plan/levels.h"
 #include "suite/plan/selector.h"
 #include "suite/run/environment.h"
 #include "suite/run/order.h"
@@ -107,8 +108,10 @@ static int ask(struct asking *asking, struct dp_err *err)
     const struct order_options *o = &asking->options;
     char *setting = o->threads ? dp_printf("%lld*%lld", (long long)o->threads, (long long)o->summands)
                                : dp_printf("%lld", (long long)o->summands);
-    struct dp_request request = {
-        .axis = o->threads ? "threads*order" : "order", .setting = setting, .set = "unit", .runs = 1};
+    struct dp_request request = {.axis = o->threads ? "threads*order" : "order",
+                                 .setting = setting,
+                                 .set = "unit",
+                                 .runs = DP_ORDER_RUNS_MAX};
     const struct dp_plan plan = {.catalogue = &asking->catalogue,
                                  .options = {.seed = 1},
                                  .cases = &asking->item,
@@ -253,10 +256,7 @@ static void print_text(const struct asking *asking, const json_t *answer)
     json_array_foreach(json_object_get(answer, "views"), i, view)
     {
         char *words = dp_order_view_words(view);
-        const json_int_t step = dp_json_int(view, "step", 1);
-        char *what = step > 1 ? dp_printf("every %lld.", (long long)step)
-                              : dp_printf("%s %lld", dp_json_string(view, "of", ""),
-                                          (long long)dp_json_int(view, "summands", 0));
+        char *what = dp_order_view_of(view);
         struct dp_order_tree tree;
         printf("%-11s %s\n", what, words);
         if (dp_json_int(view, "changed", 0) > 0) {

@@ -170,6 +170,23 @@ static void hold_signals(void)
     sigprocmask(SIG_BLOCK, &stops, NULL);
 }
 
+/* Where bits moved the order of additions says why. */
+static int explain(struct run *run, struct dp_err *err)
+{
+    const size_t planned = run->plan.request_count;
+    dp_plan_add_orders(&run->plan, run->judged.moved, run->judged.moved_count);
+    if (run->plan.request_count == planned || run->verdict.signal) {
+        return 0;
+    }
+    dp_answers_grow(&run->answers, run->plan.request_count);
+    if (execute(run, err) != 0) {
+        return -1;
+    }
+    dp_judged_free(&run->judged);
+    dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    return 0;
+}
+
 /* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
 static int passes(struct run *run, struct dp_err *err)
 {
@@ -185,6 +202,9 @@ static int passes(struct run *run, struct dp_err *err)
         return -1;
     }
     dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    if (explain(run, err) != 0) {
+        return -1;
+    }
     for (int round = 1; round <= DP_RETEST_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
          round++) {
         dp_plan_add_retest(&run->plan, run->judged.suspects, run->judged.suspect_count, round);

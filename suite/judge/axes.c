@@ -9,6 +9,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
+#include "suite/plan/levels.h"
 
 const struct dp_compared_axis dp_axes[DP_AXIS_COUNT] = {
     {"repeat", true, false},     {"fresh", true, false},    {"poison", true, false}, {"busy", true, true},
@@ -48,7 +49,7 @@ static bool factor_is(const struct factors *factors, size_t i, const char *name)
 bool dp_request_varies(const struct dp_request *request, const char *axis)
 {
     const struct factors factors = split(request->axis);
-    for (size_t i = 0; i < factors.count; i++) {
+    for (size_t i = 0; i < factors.count && !dp_axis_reveals(request->axis); i++) {
         if (factor_is(&factors, i, axis)) {
             return true;
         }

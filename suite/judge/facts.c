@@ -9,6 +9,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
+#include "suite/plan/levels.h"
 
 #define MAX_CLASSES 8     /* listed with their digest */
 #define MAX_DISTINCT 1024 /* counted */
@@ -138,6 +139,17 @@ static void read_observation(struct dp_fact *fact)
     }
 }
 
+/* Where a sum that was asked again was another, the same summands have several results. */
+static void read_order(struct dp_fact *fact)
+{
+    const json_t *views = json_object_get(fact->answer, "views");
+    fact->kind = DP_FACT_ORDER;
+    fact->distinct = 1;
+    for (size_t i = 0; i < json_array_size(views); i++) {
+        fact->distinct = dp_json_int(json_array_get(views, i), "changed", 0) > 0 ? 2 : fact->distinct;
+    }
+}
+
 static void read_answer(struct dp_fact *fact)
 {
     static const char *const errors[] = {"crash", "timeout", "protocol", "gone", "spawn", "stack"};
@@ -148,8 +160,11 @@ static void read_answer(struct dp_fact *fact)
     fact->kind = DP_FACT_ERROR;
     fact->reason = "protocol";
     fact->text = dp_json_string(fact->answer, "text", "");
-    if (strcmp(type, "observation") == 0) {
+    const bool order = dp_axis_reveals(fact->request->axis);
+    if (strcmp(type, "observation") == 0 && !order) {
         read_observation(fact);
+    } else if (strcmp(type, "order") == 0 && order) {
+        read_order(fact);
     } else if (strcmp(type, "failure") == 0) {
         fact->reason = "failure";
     } else if (strcmp(type, "error") == 0) {

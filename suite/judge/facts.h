@@ -13,7 +13,13 @@
 #include "suite/judge/judge.h"
 #include "suite/plan/plan.h"
 
-enum dp_fact_kind { DP_FACT_MISSING, DP_FACT_SKIP, DP_FACT_ERROR, DP_FACT_OBSERVATION };
+enum dp_fact_kind {
+    DP_FACT_MISSING,
+    DP_FACT_SKIP,
+    DP_FACT_ERROR,
+    DP_FACT_OBSERVATION,
+    DP_FACT_ORDER /* of additions: `distinct` is 2 where sums that were asked again were others */
+};
 
 struct dp_fact {
     const struct dp_request *request;
@@ -63,7 +69,8 @@ struct dp_compared_axis {
 #define DP_AXIS_COUNT 11
 extern const struct dp_compared_axis dp_axes[DP_AXIS_COUNT];
 
-/* Is `axis` a factor of the request's axis ("threads" of "threads*repeat")? */
+/* Is `axis` a factor of the request's axis ("threads" of "threads*repeat")? One that reveals an order varies
+ * nothing. */
 bool dp_request_varies(const struct dp_request *request, const char *axis);
 
 /* Is the observation made on an axis that acts on each run, of which the guarantee does not speak? Then what
@@ -115,6 +122,16 @@ char *dp_capped_wrong(const struct dp_view *view, const struct dp_fact *fact);
 
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found); /* owned */
 json_t *dp_measure_json(const struct dp_view *view);                              /* owned */
+
+/* The order of additions at the base setting, for the result; NULL: none was revealed, or there is no one.
+ * Owned. */
+json_t *dp_order_json(const struct dp_view *view);
+/* And that at every setting of the axes along which bits or orders move, for the measurements; NULL: none
+ * was asked for. Owned. */
+json_t *dp_orders_json(const struct dp_view *view);
+/* The requests of the settings along which bits move, one for each result that an axis has: where an order
+ * says why. `ret` has room for all of the view. Returns their number. */
+size_t dp_moved_settings(const struct dp_view *view, size_t *ret);
 
 /* The controls of a plan: body.controls[], and what they say about each backend. */
 struct dp_controls {

@@ -54,6 +54,7 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
                               .measurements = json_array(),
                               .controls = controls.json,
                               .controls_good = controls.good,
+                              .moved = dp_alloc(plan->request_count + 1, sizeof(*ret->moved)),
                               .suspects = dp_alloc(plan->case_count + 1, sizeof(*ret->suspects))};
     const struct dp_view **views = dp_alloc(plan->case_count + 1, sizeof(*views));
     size_t count = 0;
@@ -65,6 +66,7 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
     qsort(views, count, sizeof(*views), dp_view_compare);
     for (size_t i = 0; i < count; i++) {
         judge_case(views[i], &controls, confirmed_rounds, ret);
+        ret->moved_count += dp_moved_settings(views[i], ret->moved + ret->moved_count);
     }
     free(views);
     dp_controls_free(&controls);
@@ -77,5 +79,6 @@ void dp_judged_free(struct dp_judged *judged)
     json_decref(judged->controls);
     json_decref(judged->measurements);
     free(judged->suspects);
+    free(judged->moved);
     *judged = (struct dp_judged){0};
 }

@@ -11,6 +11,7 @@
 #include "suite/base/statistics.h"
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
+#include "suite/plan/levels.h"
 
 /* Sums over the (seed, set) of repeat or fresh. */
 struct tally {
@@ -234,7 +235,7 @@ static json_t *measure_axes(const struct dp_view *view)
     const size_t count = skipped_as_one(view) ? 0 : view->count;
     for (size_t i = 0; i < count; i++) {
         const char *axis = view->facts[i]->request->axis;
-        if (view->facts[i]->request->retest > 0 || json_object_get(axes, axis)) {
+        if (view->facts[i]->request->retest > 0 || json_object_get(axes, axis) || dp_axis_reveals(axis)) {
             continue;
         }
         json_t *value = strcmp(axis, "repeat") == 0  ? measure_repeat(view)
@@ -464,6 +465,10 @@ json_t *dp_measure_json(const struct dp_view *view)
     add_worst(view, entry);
     add_times(view, entry);
     add_kernels(view, entry);
+    json_t *orders = dp_orders_json(view);
+    if (orders) {
+        json_object_set_new(entry, "orders", orders);
+    }
     add_error(view, entry);
     return entry;
 }

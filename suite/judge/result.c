@@ -170,6 +170,10 @@ static void add_repeating(const struct dp_view *view, json_t *result)
     if (chosen) {
         json_object_set_new(result, "chosen", json_string(chosen));
     }
+    json_t *order = dp_order_json(view);
+    if (order) {
+        json_object_set_new(result, "order", order);
+    }
 }
 
 static void add_ran(const struct dp_view *view, const struct dp_found *found, json_t *result)

@@ -133,8 +133,8 @@ static void show_repeats(const struct dp_view *view, int round, struct shown *sh
             continue;
         }
         shown->missing = shown->missing || fact->kind == DP_FACT_MISSING;
-        if (fact->kind != DP_FACT_OBSERVATION || fact->distinct <= 1 ||
-            dp_fact_is_uncovered(view->item, fact)) {
+        const bool seen = fact->kind == DP_FACT_OBSERVATION || fact->kind == DP_FACT_ORDER;
+        if (!seen || fact->distinct <= 1 || dp_fact_is_uncovered(view->item, fact)) {
             continue;
         }
         const bool base = strcmp(fact->request->axis, "repeat") == 0;

@@ -38,6 +38,7 @@ static int former_scheme(const json_t *plan, struct scheme *ret, struct dp_err *
     for (const struct dp_axis *axis = dp_plan_axes(); axis->name; axis++) {
         if (dp_json_array_has(axes, axis->name)) {
             ret->asked[ret->axis_count] = !scheme_has_axis(&usual, axis);
+            ret->moved[ret->axis_count] = axis->reveals && axis->product;
             ret->axes[ret->axis_count++] = axis;
         }
     }

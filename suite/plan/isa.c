@@ -13,14 +13,19 @@
 
 #define AXIS "isa"
 
+/* Above every fresh process and device. */
+static int process_of(const struct dp_plan *plan, const struct dp_cap *cap)
+{
+    return plan->fresh + DP_FRESH_MAX + 2 + (cap ? (int)(cap - dp_caps()) : 0);
+}
+
 static void append(const struct later *later, struct dp_request request, const struct dp_cap *cap,
                    char *dropped)
 {
     request.axis = AXIS;
     request.setting = cap ? cap->setting : "";
     request.cap = cap;
-    /* above every fresh process and device */
-    request.process = later->plan->fresh + DP_FRESH_MAX + 2 + (cap ? (int)(cap - dp_caps()) : 0);
+    request.process = process_of(later->plan, cap);
     request.runs = INVARIANT_RUNS;
     request.dropped = dropped ? later_keep(later->plan, dropped) : NULL;
     later_append(later->plan, &request);
@@ -71,16 +76,27 @@ static bool is_first(const struct dp_request *request)
     return strcmp(request->set, "wide") == 0 && request->seed_index == 0;
 }
 
+static bool takes_caps(const struct later *later, const struct dp_case *item)
+{
+    return strcmp(dp_json_string(later->hello, "type", ""), "hello") == 0 &&
+           json_object_get(item->json, AXIS);
+}
+
+/* Is it a cap of a library that the program has, and one that the plan takes? */
+static bool is_taken(const struct later *later, const struct dp_cap *cap)
+{
+    return dp_hello_isa(later->hello, cap->library) && (later->all || cap->generation);
+}
+
 void later_caps(const struct later *later, const struct dp_request *request)
 {
     const struct dp_case *item = later->plan->cases[request->case_index];
     size_t known = 0;
-    const bool met = strcmp(dp_json_string(later->hello, "type", ""), "hello") == 0;
-    if (!met || !json_object_get(item->json, AXIS) || !is_asked_at(request)) {
+    if (!takes_caps(later, item) || !is_asked_at(request)) {
         return;
     }
     for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
-        if (!dp_hello_isa(later->hello, cap->library) || !(later->all || cap->generation)) {
+        if (!is_taken(later, cap)) {
             continue;
         }
         char *dropped = why_dropped(later, item->program, cap);
@@ -95,5 +111,29 @@ void later_caps(const struct later *later, const struct dp_request *request)
         append(
             later, *request, NULL,
             dp_strdup("no library of the program says which instruction set it runs on and can be capped"));
+    }
+}
+
+/* What is in the way of a cap is told by axis isa. */
+void later_cap_orders(const struct later *later, const struct dp_request *base)
+{
+    const struct dp_case *item = later->plan->cases[base->case_index];
+    struct dp_request request = {
+        .case_index = base->case_index,
+        .axis = AXIS "*order",
+        .set = "unit",
+        .runs = order_runs(dp_level_find(later->plan->options.level), item, later->asked)};
+    if (!request.runs || !takes_caps(later, item) || !is_first(base)) {
+        return;
+    }
+    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
+        char *dropped = is_taken(later, cap) ? why_dropped(later, item->program, cap) : dp_strdup("");
+        if (!dropped) {
+            request.setting = later_keep(later->plan, dp_printf("%s*" DP_ORDER_SUMMANDS, cap->setting));
+            request.cap = cap;
+            request.process = process_of(later->plan, cap);
+            later_append(later->plan, &request);
+        }
+        free(dropped);
     }
 }

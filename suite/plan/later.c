@@ -17,6 +17,7 @@ static const struct {
 } axes[] = {
     {"device", later_devices},
     {"isa", later_caps},
+    {"isa*order", later_cap_orders},
 };
 
 const char *later_keep(struct dp_plan *plan, char *text)
@@ -67,18 +68,25 @@ static bool is_base(const struct dp_plan *plan, const struct dp_request *request
            request->seed_index < FIRST_SEEDS && !plan->cases[request->case_index]->control;
 }
 
-void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host)
+/* That later_append can go on from. */
+static void room_for_more(struct dp_plan *plan)
 {
-    const size_t count = plan->request_count;
-    /* room that later_append can go on from */
     size_t room = 1;
-    while (room < count) {
+    while (room < plan->request_count) {
         room *= 2;
     }
     plan->requests = dp_realloc(plan->requests, room + 1, sizeof(*plan->requests));
+}
+
+void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host)
+{
+    const size_t count = plan->request_count;
+    room_for_more(plan);
     const struct dp_level *level = dp_level_find(plan->options.level);
     for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
-        for (size_t i = 0; i < count && has_axis(plan, axes[a].axis); i++) {
+        const bool planned =
+            has_axis(plan, axes[a].axis) && (!dp_axis_reveals(axes[a].axis) || is_asked(plan, axes[a].axis));
+        for (size_t i = 0; i < count && planned; i++) {
             const struct dp_request request = plan->requests[i];
             const char *program = plan->cases[request.case_index]->program->name;
             const bool asked = is_asked(plan, axes[a].axis);
@@ -91,5 +99,24 @@ void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t 
                 axes[a].add(&later, &request);
             }
         }
+    }
+}
+
+void dp_plan_add_orders(struct dp_plan *plan, const size_t *moved, size_t count)
+{
+    const struct dp_level *level = dp_level_find(plan->options.level);
+    room_for_more(plan);
+    for (size_t i = 0; i < count; i++) {
+        struct dp_request request = plan->requests[moved[i]];
+        char *axis = dp_printf("%s*order", request.axis);
+        const struct dp_axis *product = dp_axis_find(axis, &(struct dp_err){0});
+        request.runs = order_runs(level, plan->cases[request.case_index], is_asked(plan, "order"));
+        if (product && has_axis(plan, product->name) && !is_asked(plan, product->name) && request.runs > 0) {
+            request.axis = product->name;
+            request.set = "unit";
+            request.setting = later_keep(plan, dp_printf("%s*" DP_ORDER_SUMMANDS, request.setting));
+            later_append(plan, &request);
+        }
+        free(axis);
     }
 }

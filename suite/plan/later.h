@@ -17,9 +17,10 @@ struct later {
     bool all; /* so it was, or the level takes all that there is: every cap, not one a generation */
 };
 
-/* Both take a request at the base setting, of another case than a control. */
+/* All take a request at the base setting, of another case than a control. */
 void later_devices(const struct later *later, const struct dp_request *request);
 void later_caps(const struct later *later, const struct dp_request *request);
+void later_cap_orders(const struct later *later, const struct dp_request *request);
 
 /* Keeps an owned text for the plan's requests. */
 const char *later_keep(struct dp_plan *plan, char *text);

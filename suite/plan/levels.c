@@ -24,6 +24,7 @@ static const char *const batch_all[] = {"1/0",   "2/1",   "4/0",  "8/7",   "16/0
 static const char *const align_quick[] = {"4", NULL};
 static const char *const align_all[] = {"4", "16", "64", NULL};
 static const char *const once[] = {"", NULL};
+static const char *const order_once[] = {DP_ORDER_SUMMANDS, NULL};
 
 static const struct dp_level levels[] = {
     {.name = "quick",
@@ -49,6 +50,7 @@ static const struct dp_level levels[] = {
      .threads = threads_all,
      .batch = batch_all,
      .align = align_all,
+     .order_limit_ns = 100000000,
      .machine = true},
     {.name = "deep",
      .seeds = 32,
@@ -61,6 +63,7 @@ static const struct dp_level levels[] = {
      .threads = threads_all,
      .batch = batch_all,
      .align = align_all,
+     .order_limit_ns = 5000000000,
      .products = true,
      .machine = true},
 };
@@ -79,9 +82,18 @@ static const struct dp_axis axes[] = {
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
     {.name = "isa", .extent = DP_EXTENT_ISA, .needs = "isa"},
     {.name = "device", .extent = DP_EXTENT_DEVICE, .backend = "cuda"},
+    {.name = "order", .extent = DP_EXTENT_ORDER, .reveals = true},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
     {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .needs = "batch"},
     {.name = "threads*batch", .extent = DP_EXTENT_INVARIANT, .product = true, .deep = true, .needs = "batch"},
+    {.name = "threads*order", .extent = DP_EXTENT_ORDER, .product = true, .reveals = true},
+    {.name = "batch*order", .extent = DP_EXTENT_ORDER, .product = true, .reveals = true, .needs = "batch"},
+    {.name = "algorithm*order",
+     .extent = DP_EXTENT_ORDER,
+     .product = true,
+     .reveals = true,
+     .needs = "choices"},
+    {.name = "isa*order", .extent = DP_EXTENT_ISA, .product = true, .reveals = true, .needs = "isa"},
     {.name = NULL},
 };
 
@@ -104,7 +116,7 @@ const struct dp_axis *dp_plan_axes(void)
 
 const char *dp_axis_names(void)
 {
-    static char names[300];
+    static char names[400];
     size_t length = 0;
     for (const struct dp_axis *axis = axes; axis->name && length < sizeof(names); axis++) {
         length +=
@@ -171,7 +183,7 @@ static void no_axis(const char *word, struct dp_err *err)
         dp_err_set(err, DP_EXIT_USAGE, "unknown axis '%.80s', did you mean '%s'?", word, near);
         return;
     }
-    struct dp_text all = DP_TEXT(300);
+    struct dp_text all = DP_TEXT(400);
     for (size_t i = 0; i < count; i++) {
         dp_text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
@@ -209,20 +221,24 @@ static size_t copy_settings(const char *const *list, const char *ret_settings[DP
     return count;
 }
 
-/* "4*16/15" for every pair; the strings are made once for the whole lists, of which every level's is a part.
- */
-static const char *pair_setting(const char *threads, const char *batch)
+bool dp_axis_reveals(const char *name)
 {
-    static char names[COUNT(threads_all)][COUNT(batch_all)][16];
-    for (size_t t = 0; threads_all[t]; t++) {
-        for (size_t b = 0; batch_all[b]; b++) {
-            if (strcmp(threads, threads_all[t]) == 0 && strcmp(batch, batch_all[b]) == 0) {
-                snprintf(names[t][b], sizeof(names[t][b]), "%s*%s", threads, batch);
-                return names[t][b];
-            }
-        }
+    const char *const last = strrchr(name, '*');
+    return strcmp(last ? last + 1 : name, "order") == 0;
+}
+
+/* Every one is kept: of the factors' settings, which are few. */
+const char *dp_product_setting(const char *left, const char *right)
+{
+    static char names[256][32];
+    char name[sizeof(names[0])];
+    size_t i = 0;
+    snprintf(name, sizeof(name), "%s*%s", left, right);
+    while (i + 1 < COUNT(names) && names[i][0] && strcmp(names[i], name) != 0) {
+        i++;
     }
-    return NULL;
+    memcpy(names[i], name, sizeof(name));
+    return names[i];
 }
 
 static size_t pair_settings(const struct dp_level *level, const char *ret_settings[DP_SETTING_MAX])
@@ -230,9 +246,22 @@ static size_t pair_settings(const struct dp_level *level, const char *ret_settin
     size_t count = 0;
     for (size_t t = 0; level->threads[t]; t++) {
         for (size_t b = 0; level->batch[b]; b++) {
-            ret_settings[count++] = pair_setting(level->threads[t], level->batch[b]);
+            ret_settings[count++] = dp_product_setting(level->threads[t], level->batch[b]);
         }
     }
+    return count;
+}
+
+/* Of the first factor, each with the number of summands. */
+static size_t order_settings(const struct dp_axis *axis, const struct dp_level *level,
+                             const char *ret_settings[DP_SETTING_MAX])
+{
+    char *factor = dp_printf("%.*s", (int)strcspn(axis->name, "*"), axis->name);
+    const size_t count = dp_axis_settings(find(factor), level, ret_settings);
+    for (size_t i = 0; i < count; i++) {
+        ret_settings[i] = dp_product_setting(ret_settings[i], DP_ORDER_SUMMANDS);
+    }
+    free(factor);
     return count;
 }
 
@@ -242,7 +271,10 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
     if (strcmp(axis->name, "threads*batch") == 0) {
         return pair_settings(level, ret_settings);
     }
-    const char *const *list = once;
+    if (axis->reveals && axis->product) {
+        return order_settings(axis, level, ret_settings);
+    }
+    const char *const *list = axis->reveals ? order_once : once;
     if (strcmp(axis->name, "algorithm") == 0) {
         for (int i = 0; i < DP_CHOICES_MAX; i++) {
             ret_settings[i] = dp_number_setting(i);

@@ -16,8 +16,11 @@ enum {
     DP_FRESH_MAX = 1000,
     DP_SEEDS_MAX = 1000,
     DP_RUNS_MAX = 1000000,
-    DP_CHOICES_MAX = 32 /* that a case may offer to axis algorithm */
+    DP_CHOICES_MAX = 32,            /* that a case may offer to axis algorithm */
+    DP_ORDER_RUNS_MAX = DP_RUNS_MAX /* that revealing an order may take where nothing bounds them */
 };
+
+#define DP_ORDER_SUMMANDS "512" /* how many an order is revealed of, where there are more */
 
 /* Where the inputs of an axis come from, and how often it runs. */
 enum dp_extent {
@@ -27,14 +30,16 @@ enum dp_extent {
     DP_EXTENT_DEVICE,   /* as INVARIANT, in a process for each device; planned when the devices are known */
     DP_EXTENT_ISA,      /* the same in a process for each cap of an instruction set, and on inputs that are
                          * checked */
+    DP_EXTENT_ORDER,    /* once; its runs are the most that it may take */
     DP_EXTENT_INVARIANT /* a few runs on the first seeds */
 };
 
 struct dp_level {
     const char *name;
     int seeds, runs, fresh;
-    int64_t case_limit_ns; /* what one case may cost before its seeds and runs are cut */
-    int side_runs;         /* of the sets `unit` and `exact`; 0: as many as the case's runs */
+    int64_t case_limit_ns;  /* what one case may cost before its seeds and runs are cut */
+    int64_t order_limit_ns; /* what revealing one order may cost; 0: only where asked for */
+    int side_runs;          /* of the sets `unit` and `exact`; 0: as many as the case's runs */
     /* settings, each list ended by NULL */
     const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch,
                                                                                        *const *align;
@@ -47,6 +52,7 @@ struct dp_axis {
     enum dp_extent extent;
     bool product;        /* of other axes: only where asked for ... */
     bool deep;           /* ... or at a level with products */
+    bool reveals;        /* an order; a product with what is taken where both factors are */
     const char *needs;   /* only for cases with this catalogue member; NULL: for all */
     const char *backend; /* the one whose programs vary it; others are not asked by themselves. NULL: all */
     bool at_once; /* the setting is how many runs are made at once: so many times the runs, all of them where
@@ -65,11 +71,16 @@ const char *dp_axis_names(void);
  * with code 64. */
 const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
 
+/* Is it an order that this axis asks for ("order", or a product that ends in it)? */
+bool dp_axis_reveals(const char *name);
+
 /* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
 size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
                         const char *ret_settings[DP_SETTING_MAX]);
 /* A setting that is a number (of a fresh process, a device, a choice), 0 <= n <= DP_FRESH_MAX: a static
  * string. */
 const char *dp_number_setting(int n);
+/* "4*16/15" of two settings: a static string. */
+const char *dp_product_setting(const char *left, const char *right);
 
 #endif

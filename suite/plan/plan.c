@@ -138,14 +138,26 @@ static bool has_capped(const struct dp_plan *plan, const struct scheme *scheme)
     return false;
 }
 
+static bool has_taker(const struct dp_plan *plan, const struct scheme *scheme, size_t axis)
+{
+    for (size_t i = 0; i < plan->case_count; i++) {
+        if (scheme_takes_axis(scheme, plan->cases[i], axis)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An axis that no case of the plan takes is none of it, unless it was asked for. */
 static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
 {
     plan->axes = dp_alloc(scheme->axis_count, sizeof(*plan->axes));
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
-        const bool later = (axis->extent == DP_EXTENT_DEVICE && has_case(plan, axis->backend)) ||
-                           (axis->extent == DP_EXTENT_ISA && has_capped(plan, scheme));
+        const bool later = axis->reveals                      ? has_taker(plan, scheme, i)
+                           : axis->extent == DP_EXTENT_DEVICE ? has_case(plan, axis->backend)
+                           : axis->extent == DP_EXTENT_ISA    ? has_capped(plan, scheme)
+                                                              : false;
         if (scheme->asked[i] || later || has_request(plan, axis->name)) {
             plan->axes[plan->axis_count++] = axis->name;
         }

@@ -86,6 +86,9 @@ void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t cou
  * itself names both axes on every machine alike. What this machine cannot do is a request that is dropped, so
  * that nothing passes that was not compared. */
 void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host);
+/* Appends the requests that say why bits moved: for each request in `moved`, of an axis whose product with
+ * `order` is in the plan, one that reveals the order of additions at its setting. */
+void dp_plan_add_orders(struct dp_plan *plan, const size_t *moved, size_t count);
 void dp_plan_free(struct dp_plan *plan);
 
 /* The request as a protocol message with the given id. Owned. */

@@ -40,6 +40,36 @@ static bool is_later(const struct dp_axis *axis)
     return axis->extent == DP_EXTENT_DEVICE || axis->extent == DP_EXTENT_ISA;
 }
 
+/* The place of an axis in the scheme; axis_count: it is not there. */
+static size_t place_of(const struct scheme *scheme, const char *name, size_t length)
+{
+    size_t i = 0;
+    while (i < scheme->axis_count &&
+           (strlen(scheme->axes[i]->name) != length || memcmp(scheme->axes[i]->name, name, length) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+/* Orders are revealed where an axis moves bits, if both are taken. *ret_asked: both were asked for. */
+static bool takes_factors(const struct scheme *scheme, const struct dp_axis *axis, bool *ret_asked)
+{
+    const size_t varied = place_of(scheme, axis->name, strcspn(axis->name, "*"));
+    const size_t order = place_of(scheme, "order", strlen("order"));
+    const bool both = varied < scheme->axis_count && order < scheme->axis_count;
+    *ret_asked = both && scheme->asked[varied] && scheme->asked[order];
+    return both;
+}
+
+/* What a level takes by itself. */
+static bool is_usual(const struct dp_level *level, const struct dp_axis *axis)
+{
+    return axis->reveals    ? !axis->product && level->order_limit_ns > 0
+           : is_later(axis) ? level->machine
+           : axis->product  ? axis->deep && level->products
+                            : true;
+}
+
 /* The level's axes, or those asked for and `repeat`, in the order of the table. */
 static int choose_axes(const struct dp_plan_options *options, struct scheme *scheme, struct dp_err *err)
 {
@@ -59,13 +89,13 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
     }
     for (size_t i = 0; all[i].name; i++) {
         const bool fresh = all[i].extent == DP_EXTENT_FRESH;
-        const bool usual = is_later(&all[i]) ? scheme->level->machine
-                           : all[i].product  ? all[i].deep && scheme->level->products
-                                             : true;
-        const bool take = wanted[i] || (options->axes.count == 0 && usual) ||
-                          (fresh && (options->fresh > 0 || own_process));
+        bool asked = false;
+        const bool usual = options->axes.count == 0 && is_usual(scheme->level, &all[i]);
+        const bool product = all[i].reveals && all[i].product && takes_factors(scheme, &all[i], &asked);
+        const bool take = wanted[i] || usual || product || (fresh && (options->fresh > 0 || own_process));
         if (take && !(fresh && scheme->fresh == 0)) {
-            scheme->asked[scheme->axis_count] = wanted[i];
+            scheme->asked[scheme->axis_count] = wanted[i] || asked;
+            scheme->moved[scheme->axis_count] = product && !wanted[i];
             scheme->axes[scheme->axis_count++] = &all[i];
         }
     }
@@ -152,9 +182,18 @@ static bool takes_axis(const struct scheme *scheme, const struct share *share, s
     if (!share->invariant || (axis->needs && !json_object_get(share->item->json, axis->needs))) {
         return false;
     }
+    if (axis->reveals && !order_runs(scheme->level, share->item, scheme->asked[i])) {
+        return false;
+    }
     const bool unasked = axis->at_once && !scheme->level->products && !speaks_of(share->item, axis->name);
     const bool other = axis->backend && strcmp(axis->backend, share->item->backend) != 0;
     return scheme->asked[i] || (!unasked && !other);
+}
+
+bool scheme_takes_axis(const struct scheme *scheme, const struct dp_case *item, size_t i)
+{
+    const struct share share = {.item = item, .invariant = !item->control};
+    return takes_axis(scheme, &share, i);
 }
 
 /* How often one setting of the axis runs. */
@@ -191,8 +230,8 @@ static void visit_wide(const struct scheme *scheme, const struct share *share, i
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
         const bool all_seeds = axis->extent == DP_EXTENT_FULL;
-        if (axis->extent == DP_EXTENT_FRESH || is_later(axis) || !takes_axis(scheme, share, i) ||
-            (!all_seeds && seed >= FIRST_SEEDS)) {
+        if (axis->extent == DP_EXTENT_FRESH || is_later(axis) || axis->reveals ||
+            !takes_axis(scheme, share, i) || (!all_seeds && seed >= FIRST_SEEDS)) {
             continue;
         }
         const struct dp_request request = {.seed_index = seed, .set = "wide"};
@@ -209,6 +248,19 @@ static void visit_side(const struct scheme *scheme, const struct share *share, r
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         const struct dp_request request = {.set = sets[i], .runs = runs};
         visit_settings(scheme, share, first_axis(DP_EXTENT_FULL), request, visit, context);
+    }
+}
+
+/* What follows from the operation and no inputs. */
+static void visit_orders(const struct scheme *scheme, const struct share *share, request_visitor visit,
+                         void *context)
+{
+    for (size_t i = 0; i < scheme->axis_count; i++) {
+        if (scheme->axes[i]->extent == DP_EXTENT_ORDER && !scheme->moved[i] && takes_axis(scheme, share, i)) {
+            const struct dp_request request = {
+                .set = "unit", .runs = order_runs(scheme->level, share->item, scheme->asked[i])};
+            visit_settings(scheme, share, scheme->axes[i], request, visit, context);
+        }
     }
 }
 
@@ -240,16 +292,20 @@ void scheme_requests(const struct scheme *scheme, const struct share *share, int
             visit_side(scheme, share, visit, context);
         }
     }
+    visit_orders(scheme, share, visit, context);
 }
 
 struct sums {
     int64_t runs, requests;
+    int64_t orders; /* of the requests; what they take is bounded apart */
 };
 
 static void add_up(void *context, const struct dp_request *request)
 {
     struct sums *sums = context;
-    sums->runs += request->runs;
+    const bool order = dp_axis_reveals(request->axis);
+    sums->runs += order ? 0 : request->runs;
+    sums->orders += order;
     sums->requests++;
 }
 
@@ -294,7 +350,7 @@ static struct sums share_sums(const struct scheme *scheme, const struct share *s
     return sums;
 }
 
-static int64_t cost_ns(const struct dp_case *item)
+int64_t case_cost_ns(const struct dp_case *item)
 {
     return (int64_t)((item->cost_us > 0 ? item->cost_us : DEFAULT_COST_US) * 1000);
 }
@@ -302,7 +358,7 @@ static int64_t cost_ns(const struct dp_case *item)
 static bool is_too_dear(const struct scheme *scheme, const struct share *share)
 {
     /* As a double: hostile costs times runs would overflow. */
-    return (double)share_sums(scheme, share).runs * (double)cost_ns(share->item) >
+    return (double)share_sums(scheme, share).runs * (double)case_cost_ns(share->item) >
            (double)scheme->level->case_limit_ns;
 }
 
@@ -365,7 +421,9 @@ int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
     }
     const struct share share = scheme_share(scheme, item);
     const struct sums sums = share_sums(scheme, &share);
-    const double ns = (double)sums.runs * (double)cost_ns(item) + (double)sums.requests * (double)REQUEST_NS;
+    const double ns = (double)sums.runs * (double)case_cost_ns(item) +
+                      (double)sums.orders * order_price_ns(scheme->level, item) +
+                      (double)sums.requests * (double)REQUEST_NS;
     return (int64_t)(ns < DP_COST_MAX_NS ? ns : DP_COST_MAX_NS);
 }
 

@@ -10,7 +10,7 @@
 #include "suite/plan/plan.h"
 
 enum {
-    DP_AXIS_MAX = 16,
+    DP_AXIS_MAX = 24,
     FIRST_SEEDS = 2,   /* what axes other than repeat take */
     INVARIANT_RUNS = 2 /* ... and how often at each setting: one repeat tells whether the setting repeats */
 };
@@ -19,6 +19,7 @@ struct scheme {
     const struct dp_level *level;
     const struct dp_axis *axes[DP_AXIS_MAX];
     bool asked[DP_AXIS_MAX]; /* by name: then of every case */
+    bool moved[DP_AXIS_MAX]; /* only where the bits are seen to move: planned then */
     size_t axis_count;
     int seeds, runs, fresh;       /* nominal: of a case that is not cut */
     bool seeds_given, runs_given; /* asked for: not cut */
@@ -43,8 +44,16 @@ struct share scheme_share(const struct scheme *scheme, const struct dp_case *ite
 void scheme_requests(const struct scheme *scheme, const struct share *share, int process,
                      request_visitor visit, void *context);
 bool scheme_has_axis(const struct scheme *scheme, const struct dp_axis *axis);
+/* Whether a case takes the i-th axis, be it only where bits move. */
+bool scheme_takes_axis(const struct scheme *scheme, const struct dp_case *item, size_t i);
 /* Expected time of all its requests; nothing for a program that was not built. */
 int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item);
+/* Of one run, as the catalogue has it. */
+int64_t case_cost_ns(const struct dp_case *item);
+/* The most runs that revealing the case's order of additions may take, where that is `asked` for by name or
+ * not; 0: it is not revealed. And what it is expected to cost. */
+int order_runs(const struct dp_level *level, const struct dp_case *item, bool asked);
+double order_price_ns(const struct dp_level *level, const struct dp_case *item);
 /* What of it is not the runs themselves, as the catalogue has it. */
 double scheme_request_ns(const struct scheme *scheme, const struct dp_case *item);
 

@@ -40,12 +40,6 @@ static const struct dp_member view_members[] = {
     {"in", DP_MEMBER_WORD, false, 0, 0, "f32|f64|exact"},
 };
 
-bool dp_order_asked(const char *axis)
-{
-    const char *const last = strrchr(axis, '*');
-    return strcmp(last ? last + 1 : axis, "order") == 0;
-}
-
 /* Does a view speak of summands that are there? */
 static bool is_within(const json_t *view, json_int_t summands)
 {

@@ -12,7 +12,5 @@
 
 /* Owned copy of the known members, or NULL. */
 json_t *dp_order_check(const json_t *message, struct dp_err *err);
-/* Is it an order that a request of this axis asks for ("order", or a product that ends in it)? */
-bool dp_order_asked(const char *axis);
 
 #endif

@@ -195,6 +195,9 @@ static json_t *check_by_type(const json_t *answer, int runs, struct dp_err *err)
     if (strcmp(type, "observation") == 0) {
         return dp_observation_check(answer, runs, err);
     }
+    if (strcmp(type, "order") == 0) {
+        return dp_order_check(answer, err);
+    }
     if (strcmp(type, "skip") == 0) {
         return plain_answer(answer, type, skip_members, COUNT(skip_members), err);
     }
@@ -244,10 +247,6 @@ static int message_body(const json_t *object, int runs, struct dp_message *ret, 
     if (ret->type == DP_MESSAGE_DONE) {
         ret->last = json_is_true(json_object_get(object, "last"));
         return 0;
-    }
-    if (ret->type == DP_MESSAGE_ORDER) { /* of no run, so no log has one */
-        ret->body = dp_order_check(object, err);
-        return ret->body ? 0 : -1;
     }
     return program_answer(object, runs, ret, err);
 }

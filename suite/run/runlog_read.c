@@ -195,13 +195,15 @@ static int take_hello(struct reader *reader, const struct dp_plan *plan, struct 
     return 0;
 }
 
-/* A key that ends in a retest's number above 0, or of an axis that waits for what is known of the machine:
- * the request is not planned when a log is read. */
+/* A key that ends in a retest's number above 0, or of an axis that waits for what is known of the machine or
+ * for what moved: the request is not planned when a log is read. */
 static bool is_later(const char *key)
 {
     const char *last = strrchr(key, '|'), *axis = strchr(key, '|');
+    const size_t length = last ? strcspn(axis + 1, "|") : 0;
+    const bool order = length > 6 && strncmp(axis + 1 + length - 6, "*order", 6) == 0;
     return last && ((last[1] >= '1' && last[1] <= '9') || strncmp(axis, "|device|", 8) == 0 ||
-                    strncmp(axis, "|isa|", 5) == 0);
+                    strncmp(axis, "|isa|", 5) == 0 || order);
 }
 
 static int take_answer(struct reader *reader, const struct dp_plan *plan, struct dp_answers *answers,

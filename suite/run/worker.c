@@ -14,7 +14,7 @@
 #include "suite/base/clock.h"
 #include "suite/base/host.h"
 #include "suite/base/json.h"
-#include "suite/run/order.h"
+#include "suite/plan/levels.h"
 #include "suite/run/protocol.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -366,7 +366,7 @@ static void on_chatter(struct dp_worker *worker)
 /* An order is only for who asked for it, and the only thing to see then. */
 static bool is_kind_asked(const struct dp_worker *worker, enum dp_message_type type)
 {
-    const bool order = dp_order_asked(worker->session->plan->requests[worker->current].axis);
+    const bool order = dp_axis_reveals(worker->session->plan->requests[worker->current].axis);
     return !(type == DP_MESSAGE_ORDER && !order) && !(type == DP_MESSAGE_OBSERVATION && order);
 }
 
@@ -393,7 +393,9 @@ static void on_line(struct dp_worker *worker, const char *line, size_t length)
 {
     struct dp_message message;
     struct dp_err err;
-    int runs = worker->state == DP_WORKER_BUSY ? worker->session->plan->requests[worker->current].runs : 0;
+    const struct dp_request *asked =
+        worker->state == DP_WORKER_BUSY ? &worker->session->plan->requests[worker->current] : NULL;
+    int runs = asked && !dp_axis_reveals(asked->axis) ? asked->runs : 0;
     int rc = dp_message_read(line, length, runs, &message, &err);
     if (message.id >= 0 && message.id == worker->last_id) { /* good or bad, nobody asked for it */
         on_chatter(worker);

@@ -316,7 +316,7 @@ class Options(unittest.TestCase):
         page = entries("detprobe-run.1", "OPTIONS")["-a, --axis AXIS"]
         for axis in ("fresh|", "concurrency|", "isa|", "device|"):
             self.assertEqual(text.count(axis), 1, text)
-        self.assertEqual((page.count("concurrency"), page.count("isa")), (1, 1), page)
+        self.assertEqual((page.count("concurrency"), page.count("device")), (1, 1), page)
 
         self.assertLessEqual(max(map(len, help_of("run").split("\nexamples:")[0].splitlines())), 96)
 
@@ -581,7 +581,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("run", "-l", "q"), ["quick"])
         self.assertEqual(self.bash("run", "--level", "=", "q"), ["quick"])
         self.assertEqual(self.bash("run", "--level", "="), ["quick", "default", "deep"])
-        self.assertEqual(self.bash("run", "--axis", "fresh,threads*"), ["fresh,threads*repeat", "fresh,threads*batch"])
+        self.assertEqual(self.bash("run", "--axis", "fresh,threads*"), ["fresh,threads*repeat", "fresh,threads*batch", "fresh,threads*order"])
         self.assertEqual(self.bash("run", "--require", "cu"), ["cuda"])
         self.assertEqual(self.bash("run", "--runs", ""), [])
         self.assertEqual(self.bash("run", "--output", "f"), ["first.json"])

@@ -2,6 +2,8 @@
 """detprobe order: sums of known order are told as what they are and not as their neighbours, through the real
 program and the kit; what has no order, or none that shows, is told as that.
 
+A run has the same orders in its report, says by them why bits moved, and goes on where it was killed.
+
 usage: test_order.py DETPROBE FOLDER_OF_SUMS [TEST...]
 """
 
@@ -15,6 +17,7 @@ import unittest
 import surroundings
 
 DETPROBE, SUMS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+QUICKLY = ("--level", "quick", "--seeds", "2", "--runs", "3", "--fresh", "0")
 
 KNOWN = {
     "forward": "in order; in f32",
@@ -193,6 +196,75 @@ class Order(unittest.TestCase):
                                        (["order"], ("--threads", 2), "leave '--threads' out")):
                 write_program(name, axes, {})
                 self.assertIn(why, self.detprobe("fake/program/x", *options, status=77, folder=name))
+
+
+class Run(unittest.TestCase):
+    """Orders in the report of a run."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = pathlib.Path(cls.folder.name) / "r.json"
+        cases = [f"fake/sums/{loop}-16x255" for loop in ("forward", "backward", "batched", "widened", "racing", "kahan", "squares")]
+        cls.text = cls.run_detprobe("run", *cases, *QUICKLY, "--axis", "order", "--axis", "batch", "-o", cls.path, status=1)
+        report = json.loads(cls.path.read_text())
+        cls.digest = report["digest"]
+        cls.results = {result["case"].split("/")[2]: result for result in report["body"]["results"]}
+        cls.orders = {case["case"].split("/")[2]: case["orders"] for case in report["measurements"]["cases"]}
+        cls.axes = report["body"]["plan"]["axes"]
+
+    @staticmethod
+    def run_detprobe(*arguments, status=0):
+        variables = surroundings.plain()
+        variables["DETPROBE_PROBE_PATH"] = str(SUMS)
+        done = subprocess.run([DETPROBE, *map(str, arguments)], env=variables, capture_output=True, text=True, timeout=200)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    def test_the_report_has_what_the_command_says(self):
+        self.assertEqual(self.axes, ["repeat", "batch", "order", "batch*order"])
+        for loop in ("forward", "backward"):
+            shown = json.loads(self.run_detprobe("order", f"fake/sums/{loop}-16x255", "--json"))
+            self.assertEqual(self.results[f"{loop}-16x255"]["order"],
+                             {"n": 255, "fingerprint": shown["fingerprint"], "words": KNOWN[loop]})
+
+    def test_what_has_no_one_order(self):
+        racing = self.results["racing-16x255"]
+        self.assertEqual(racing["observed"], "varies")
+        self.assertNotIn("order", racing)
+        self.assertGreater(self.orders["racing-16x255"][0]["changed"], 0)
+        squares = self.results["squares-16x255"]
+        self.assertEqual(squares["observed"], "repeats")
+        self.assertNotIn("order", squares)
+        self.assertIn("no plain sum", self.orders["squares-16x255"][0]["dropped"])
+
+    def test_why_bits_moved(self):
+        """Along batch: another order, the same order in another type, and where nothing moves nothing is said."""
+        def along(loop):
+            return [(row["axis"], row["setting"], row["words"]) for row in self.orders[f"{loop}-16x255"]]
+        self.assertEqual(along("batched"), [("repeat", "", KNOWN["lanes"]), ("batch", "1/0", KNOWN["forward"]),
+                                            ("batch", "16/15", KNOWN["lanes"])])
+        self.assertEqual(along("widened"), [("repeat", "", KNOWN["double"]), ("batch", "1/0", KNOWN["forward"]),
+                                            ("batch", "16/15", KNOWN["double"])])
+        self.assertEqual(along("forward"), [("repeat", "", KNOWN["forward"])])
+        self.assertEqual(self.results["forward-16x255"]["sensitive_to"], [])
+        text = " ".join(self.run_detprobe("show", self.path, "--verbose").split())
+        self.assertIn(f"batch: {KNOWN['forward']} (1/0) → {KNOWN['lanes']} (16/15)", text)
+        self.assertIn("batch: the same order in other arithmetic: in order; in f32 (1/0) → in order; in f64 (16/15)", text)
+        self.assertIn("where bits moved, the order of additions did too: along batch in 1 of 2", text)
+
+    def test_the_rest_of_a_killed_run(self):
+        """Of a log that ends before, between and after the orders along batch the digest is the same."""
+        lines = pathlib.Path(f"{self.path}.log.jsonl").read_text().splitlines(keepends=True)
+        last = [i for i, line in enumerate(lines) if "|batch*order|" in line]
+        self.assertEqual(len(last), 4)
+        for keep in (len(lines) // 2, last[1], last[3]):
+            log = pathlib.Path(self.folder.name) / "cut.json.log.jsonl"
+            log.write_text("".join(lines[:keep]))
+            out = pathlib.Path(self.folder.name) / "cut.json"
+            self.run_detprobe("run", "--resume", log, "-o", out, status=1)
+            self.assertEqual(json.loads(out.read_text())["digest"], self.digest)
 
 
 if __name__ == "__main__":

@@ -206,7 +206,8 @@ static void test_axis_errors(void **state)
         {"threads*", "unknown axis 'threads*', did you mean 'threads'?"},
         {"zzzzzzzzzz",
          "unknown axis 'zzzzzzzzzz', there are repeat, fresh, poison, busy, concurrency, threads, batch, "
-         "align, algorithm, isa, device, threads*repeat, batch*repeat, threads*batch"},
+         "align, algorithm, isa, device, order, threads*repeat, batch*repeat, threads*batch, threads*order, "
+         "batch*order, algorithm*order, isa*order"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *axes[] = {bad[i].axis};

@@ -10,7 +10,7 @@
 
 #define LOOPS                                                                                                \
     "forward|backward|pairwise|blocks|lanes|strided|fused|double|mixed|kahan|neumaier|exact|racing|rows|"    \
-    "magnitudes|squares|whole"
+    "magnitudes|squares|whole|batched|widened"
 #define MOST 4096
 
 enum operand { X, W, B, Y };
@@ -100,12 +100,21 @@ static float whole(const float *t, int n)
     return sum;
 }
 
-/* In the order of LOOPS; `rows`: every third row backward. */
+/* In the order of LOOPS; `rows`: every third row backward; `batched`: one row alone forward, several in
+ * lanes; `widened`: one row alone in float. */
 static float (*const loops[])(const float *t, int n) = {
-    forward, backward, pairwise, blocks_of_64, lanes_of_8, strided,    fused_4_and_1, in_double, mixed,
-    kahan,   neumaier, exact,    racing,       forward,    magnitudes, squares,       whole,
+    forward,  backward, pairwise, blocks_of_64, lanes_of_8, strided, fused_4_and_1, in_double, mixed,   kahan,
+    neumaier, exact,    racing,   forward,      magnitudes, squares, whole,         forward,   forward,
 };
-enum { ROWS = 13, MAGNITUDES = 14, SQUARES = 15 };
+enum { ROWS = 13, MAGNITUDES = 14, SQUARES = 15, BATCHED = 17, WIDENED = 18 };
+
+static float (*loop_for(int loop, int64_t rows, int64_t row))(const float *t, int n)
+{
+    return loop == ROWS && row % 3 == 1  ? backward
+           : loop == BATCHED && rows > 1 ? lanes_of_8
+           : loop == WIDENED && rows > 1 ? in_double
+                                         : loops[loop];
+}
 
 static int describe(const struct kit_params *params, struct kit_shape *ret)
 {
@@ -128,6 +137,7 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     ret->operand[B] = vector;
     ret->operand[B].name = "b";
     ret->operand[B].shape[0] = rows;
+    ret->operand[B].batch_dim = 0;
     ret->operand[Y] = ret->operand[B];
     ret->operand[Y].name = "y";
     ret->operand[Y].role = KIT_OUT;
@@ -151,8 +161,7 @@ static int run(struct kit_call *call, const struct kit_buffers *buffers)
         for (int i = 0; i < n; i++) {
             terms[i] = x[row * n + i] * w[i];
         }
-        const bool turned = loop == ROWS && row % 3 == 1;
-        y[row] = (turned ? backward : loops[loop])(terms, n) + (bias ? b[row] : 0);
+        y[row] = loop_for(loop, shape[0], row)(terms, n) + (bias ? b[row] : 0);
     }
     return KIT_OK;
 }
