@@ -13,18 +13,42 @@
 
 #define MOST ((size_t)1 << 20) /* bytes of a command: variables may hold lists of folders */
 
+/* What was put together, as a text of its own. */
+static char *taken(struct dp_text *text)
+{
+    char *ret = dp_strdup(text->data ? text->data : "");
+    dp_text_free(text);
+    return ret;
+}
+
 /* What `run` sets by itself unless it is set; it would only make the command longer. */
 static bool is_own(const char *name, const char *value)
 {
     return strcmp(name, "OMP_WAIT_POLICY") == 0 && strcmp(value, "passive") == 0;
 }
 
-/* A report may name what no run records, such as PATH: nobody is to paste that. */
-static void put_variables(struct dp_text *out, json_t *variables)
+/* Those that are not to be set, taken away by env(1). */
+static void put_unset(struct dp_text *out, const json_t *variables)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(variables, name, value)
+    bool any = false;
+    json_object_foreach((json_t *)(uintptr_t)variables, name, value)
+    {
+        if (json_is_null(value) && dp_host_records(name)) {
+            dp_text_printf(out, "%s-u %s ", any ? "" : "env ", name);
+            any = true;
+        }
+    }
+}
+
+/* A report may name what no run records, such as PATH: nobody is to paste that. */
+static void put_variables(struct dp_text *out, const json_t *variables)
+{
+    const char *name;
+    json_t *value;
+    put_unset(out, variables);
+    json_object_foreach((json_t *)(uintptr_t)variables, name, value)
     {
         const char *text = json_string_value(value);
         if (text && dp_host_records(name) && !is_own(name, text)) {
@@ -49,23 +73,19 @@ char *dp_reproduce_before(const json_t *report)
     put_variables(
         &out, json_object_get(json_object_get(json_object_get(report, "body"), "environment"), "variables"));
     dp_text_put(&out, "detprobe run ");
-    char *words = dp_strdup(out.data);
-    dp_text_free(&out);
-    return words;
+    return taken(&out);
 }
 
 char *dp_reproduce_case(const char *id)
 {
     struct dp_text out = DP_TEXT(MOST);
     dp_text_put_word(&out, id);
-    char *word = dp_strdup(out.data);
-    dp_text_free(&out);
-    return word;
+    return taken(&out);
 }
 
 /* Axes that wait for what is known of the machine are none of level quick: there they were asked for, and so
- * were all that are in the plan. */
-static void put_axes(struct dp_text *out, const json_t *plan)
+ * were all that are in the plan. NULL: the level's own are meant. Owned. */
+static char *axes_of(const json_t *plan)
 {
     const json_t *axes = json_object_get(plan, "axes");
     const bool quick = strcmp(dp_json_string(plan, "level", ""), "quick") == 0;
@@ -76,25 +96,45 @@ static void put_axes(struct dp_text *out, const json_t *plan)
             dp_text_printf(&words, "%s%s", words.length ? "," : "", axis ? axis : "");
         }
     }
-    put_option(out, "axis", words.length ? words.data : NULL);
-    dp_text_free(&words);
+    return words.data;
+}
+
+static void put_options(struct dp_text *out, const struct dp_reproduction *what)
+{
+    put_option(out, "level", what->level);
+    put_option(out, "axis", what->axis);
+    if (what->runs) {
+        dp_text_printf(out, " --runs %d", what->runs);
+    }
+    put_option(out, "seed", what->seed);
+    put_option(out, "stack", what->stack);
 }
 
 char *dp_reproduce_after(const json_t *report)
 {
     const json_t *body = json_object_get(report, "body"), *plan = json_object_get(body, "plan");
     const json_t *stack = json_object_get(json_object_get(body, "environment"), "stack");
-    struct dp_text out = DP_TEXT(MOST);
-    put_option(&out, "level", dp_json_string(plan, "level", NULL));
-    put_axes(&out, plan);
-    put_option(&out, "seed", dp_json_string(plan, "seed", NULL));
     /* A process that was measured is over: its files had no name but its own. */
-    if (strcmp(dp_json_string(stack, "kind", ""), "process") != 0) {
-        put_option(&out, "stack", dp_json_string(stack, "path", NULL));
-    }
-    char *words = dp_strdup(out.data ? out.data : "");
-    dp_text_free(&out);
-    return words;
+    const bool over = strcmp(dp_json_string(stack, "kind", ""), "process") == 0;
+    struct dp_text out = DP_TEXT(MOST);
+    char *axes = axes_of(plan);
+    const struct dp_reproduction what = {.level = dp_json_string(plan, "level", NULL),
+                                         .axis = axes,
+                                         .seed = dp_json_string(plan, "seed", NULL),
+                                         .stack = over ? NULL : dp_json_string(stack, "path", NULL)};
+    put_options(&out, &what);
+    free(axes);
+    return taken(&out);
+}
+
+char *dp_reproduction_text(const struct dp_reproduction *what)
+{
+    struct dp_text out = DP_TEXT(MOST);
+    put_variables(&out, what->variables);
+    dp_text_put(&out, "detprobe run ");
+    dp_text_put_word(&out, what->id);
+    put_options(&out, what);
+    return taken(&out);
 }
 
 char *dp_reproduce(const json_t *report, const char *id)

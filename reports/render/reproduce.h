@@ -18,4 +18,12 @@ char *dp_reproduce_before(const json_t *report);
 char *dp_reproduce_case(const char *id);
 char *dp_reproduce_after(const json_t *report);
 
+/* The same for who knows what to say: of each member that is NULL or 0 nothing is said. */
+struct dp_reproduction {
+    const json_t *variables; /* name -> value; only those that a report records, null: not set */
+    const char *id, *level, *axis, *seed, *stack;
+    int runs;
+};
+char *dp_reproduction_text(const struct dp_reproduction *what); /* owned */
+
 #endif

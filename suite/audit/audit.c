@@ -59,6 +59,11 @@ static bool matches(const json_t *setting, const char *member, const char *value
     return match;
 }
 
+bool dp_audit_takes(const json_t *setting, const char *value)
+{
+    return strlen(value) <= VALUE_MOST && matches(setting, "pattern", value);
+}
+
 /* --- a flag among others in one variable --- */
 
 /* The next place of a flag as a word of its own: its beginning, and its length with its value. */
@@ -127,7 +132,7 @@ int dp_audit_compare_versions(const char *a, const char *b)
 static enum dp_audit_status judge_value(const json_t *setting, const char *value)
 {
     const char *flag = dp_json_string(setting, "flag", NULL);
-    if (strlen(value) > VALUE_MOST || !matches(setting, "pattern", value)) {
+    if (!dp_audit_takes(setting, value)) {
         return DP_AUDIT_UNKNOWN;
     }
     char *part = flag ? flag_value(value, flag) : dp_strdup(value);

@@ -50,6 +50,9 @@ const json_t *dp_audit_settings(void);
 /* Words of --for: "cpu|numpy|...". Static. */
 const char *dp_audit_areas(void);
 
+/* Is it a value of the kind that what reads the setting documents? */
+bool dp_audit_takes(const json_t *setting, const char *value);
+
 void dp_audit_judge(const json_t *setting, const struct dp_audit_seen *seen, struct dp_audit_verdict *ret);
 
 /* The value that a variable should have, given what it has (NULL: not set); `cores` is what libraries should

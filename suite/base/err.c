@@ -15,7 +15,7 @@ const struct dp_exit_meaning dp_exit_meanings[] = {
     {DP_EXIT_FINDINGS, "1",
      "a finding: a guarantee broken or bits wrong (with --fail-on varies any variation), the reports differ, "
      "the "
-     "gate fails, a setting keeps results from repeating"},
+     "gate fails, a setting keeps results from repeating, something moves a case's bits"},
     {DP_EXIT_NO_VERDICT, "2",
      "no verdict: a control misbehaved, a program did not use the stack, a required backend is absent, an "
      "error, too little was measured for a policy, something could not be written or started"},

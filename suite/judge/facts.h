@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Facts: each answer of the plan read once, strictly, into the few numbers that judging needs; and the
- * questions that verdict, controls and measurements ask of the facts of one case. Internal to suite/judge.
+ * questions that verdict, controls and measurements ask of the facts of one case. For suite/judge, and
+ * suite/attribute for its trials.
  */
 #ifndef DP_JUDGE_FACTS_H
 #define DP_JUDGE_FACTS_H

@@ -44,6 +44,10 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
               struct dp_judged *ret);
 void dp_judged_free(struct dp_judged *judged);
 
+/* What a case computes, from what, as one digest (a result's `definition`): by it two reports can say that
+ * their case was the same. false: its catalogue's text is not canonical, so it has none. */
+bool dp_case_definition(const struct dp_case *item, char ret[65]);
+
 const char *dp_observed_name(enum dp_observed observed);
 
 /* Everything the exit code depends on. */

@@ -205,26 +205,33 @@ static void add_ran(const struct dp_view *view, const struct dp_found *found, js
     }
 }
 
-/* What was computed, from what, as one digest: by it two reports can say that their case was the same. */
-static void add_definition(const struct dp_view *view, json_t *result)
+bool dp_case_definition(const struct dp_case *item, char ret[65])
 {
     static const char *const members[] = {"op", "params", "choice", "problem", "arithmetic", "environment"};
-    char digest[DP_SHA256_HEX];
     size_t length = 0;
     json_t *definition = json_object();
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        json_t *member = json_object_get(view->item->json, members[i]);
+        json_t *member = json_object_get(item->json, members[i]);
         if (member) {
             json_object_set(definition, members[i], member);
         }
     }
     char *bytes = dp_json_canonical(definition, &length, NULL);
-    if (bytes) { /* a catalogue's text that is not canonical has none */
-        dp_sha256_hex(bytes, length, digest);
-        json_object_set_new(result, "definition", json_string(digest));
+    const bool canonical = bytes != NULL;
+    if (canonical) {
+        dp_sha256_hex(bytes, length, ret);
     }
     free(bytes);
     json_decref(definition);
+    return canonical;
+}
+
+static void add_definition(const struct dp_view *view, json_t *result)
+{
+    char digest[DP_SHA256_HEX];
+    if (dp_case_definition(view->item, digest)) {
+        json_object_set_new(result, "definition", json_string(digest));
+    }
 }
 
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * detprobe explain: what moves the bits of a case, down to one command that shows it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/model.h"
+#include "suite/attribute/explain.h"
+#include "suite/base/json.h"
+#include "suite/base/text.h"
+#include "suite/command/asking.h"
+#include "suite/command/command.h"
+
+struct explain_options {
+    struct asking_options asking;
+    int64_t runs;
+    bool json;
+};
+
+static const struct explain_options explain_defaults = {.asking = {.timeout_ns = INT64_C(120) * 1000000000}};
+
+#define OPTION(kind_, name_, argument_, member, help_)                                                       \
+    .kind = DP_OPTION_##kind_, .name = name_, .argument = argument_, .help = help_,                          \
+    .offset = offsetof(struct explain_options, member)
+
+static const struct dp_option option_table[] = {
+    {OPTION(INT, "runs", "N", runs,
+            "runs of each input in each process, to see whether the case repeats here; else as many as some "
+            "seconds allow, 25 at most"),
+     .low = 2, .high = 1000000},
+    {OPTION(
+        STRING, "stack", "STACK", asking.stack,
+        "measure the libraries of this Python environment, prefix or process (pid:N) and no others; wanted "
+        "where the report is of one")},
+    {OPTION(DURATION, "timeout", "TIME", asking.timeout_ns, "the most one request may take")},
+    {OPTION(FLAG, "json", NULL, json, "print one object")},
+};
+
+static const struct dp_command_line command_line = {
+    .usage = "detprobe explain REPORT CASE [OPTION...]",
+    .summary =
+        "Finds what moves the bits of a case, by running it here: each axis at each of its settings, each "
+        "instruction set that its library can be held to, and each variable that 'detprobe audit' knows, "
+        "with "
+        "the value that the report recorded, that the case's remedy gives it or that shows an effect. Each "
+        "is tried alone, then "
+        "all that did nothing are tried together; if that moves the bits, the smallest part that still does "
+        "is found by delta debugging. A case that varies by itself is asked the other way round: what keeps "
+        "its bits. A command follows that shows the difference.",
+    .options = option_table,
+    .count = sizeof(option_table) / sizeof(option_table[0]),
+    .defaults = &explain_defaults,
+    .details =
+        "Every difference is seen again in new processes before it is told. What keeps the bits of a case "
+        "that varies is tried so often that variation as rare as what was seen would be missed once in a "
+        "hundred times. A variable is compared with itself not set, whatever it is in this shell. The "
+        "algorithm is ddmin (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE "
+        "Transactions on Software Engineering 28(2), 2002).",
+    .exits = {{DP_EXIT_OK, "the case repeats here, and nothing that was tried moves its bits"},
+              {DP_EXIT_FINDINGS, "something moves its bits, or it varies by itself"},
+              {DP_EXIT_NO_VERDICT, "an error of the program, or the stack was not used"},
+              {DP_EXIT_DATA, "bad report, catalogue file or stack, or the case is another one here"},
+              {DP_EXIT_NOTHING_RAN, "the case cannot run here"}},
+    .examples = {{"detprobe explain report.json python/stdlib/list-sum", "whether anything moves its bits"},
+                 {"detprobe explain report.json python/stdlib/list-sum --json | jq -r '.causes[].reproduce'",
+                  "the commands that show what moves them"}},
+};
+
+/* --- printing --- */
+
+static void put_choice(const json_t *item, FILE *out)
+{
+    const char *name = dp_json_string(item, "name", ""), *from = dp_json_string(item, "from", NULL);
+    const char *to = dp_json_string(item, "to", NULL);
+    const bool axis = strcmp(dp_json_string(item, "kind", ""), "axis") == 0;
+    if (axis) {
+        fprintf(out, "%s %s", name, to);
+        if (from && from[0] && strcmp(from, to) != 0) {
+            fprintf(out, " (against %s)", from);
+        }
+    } else {
+        fprintf(out, to ? "%s=%s" : "%s not set", name, to);
+    }
+}
+
+static const char *effect_words(const json_t *cause)
+{
+    const char *effect = dp_json_string(cause, "effect", "");
+    return strcmp(effect, "other_bits") == 0 ? "other bits"
+           : strcmp(effect, "varies") == 0   ? "it varies"
+                                             : "it repeats";
+}
+
+static void print_causes(const json_t *document, const char *title)
+{
+    size_t i, k;
+    json_t *cause, *item;
+    json_array_foreach(json_object_get(document, "causes"), i, cause)
+    {
+        printf("%-11s ", i ? "" : title);
+        json_array_foreach(json_object_get(cause, "change"), k, item)
+        {
+            fputs(k ? " together with " : "", stdout);
+            put_choice(item, stdout);
+        }
+        printf(": %s, seen again in %lld new processes\n", effect_words(cause),
+               (long long)dp_json_int(cause, "processes", 0));
+    }
+}
+
+/* "threads 1 2 4; OMP_NUM_THREADS=1" */
+static void print_without(const json_t *document)
+{
+    size_t i, k;
+    json_t *row, *setting;
+    json_array_foreach(json_object_get(document, "without_effect"), i, row)
+    {
+        const bool axis = strcmp(dp_json_string(row, "kind", ""), "axis") == 0;
+        printf("%-11s %s", i ? "" : "no effect", dp_json_string(row, "name", ""));
+        json_array_foreach(json_object_get(row, "settings"), k, setting)
+        {
+            const char *value = json_string_value(setting);
+            printf("%s%s", axis ? " " : k ? ", =" : "=", value ? value : "");
+        }
+        putchar('\n');
+    }
+}
+
+static void print_not_tried(const json_t *document)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(document, "not_tried"), i, row)
+    {
+        printf("%-11s %s %s: %s\n", i ? "" : "not tried", dp_json_string(row, "name", ""),
+               dp_json_string(row, "setting", ""), dp_json_string(row, "reason", ""));
+    }
+}
+
+static void print_report(const json_t *document)
+{
+    const json_t *report = json_object_get(document, "report"),
+                 *moved = json_object_get(report, "sensitive_to");
+    printf("%-11s %s", "report", dp_json_string(report, "observed", ""));
+    for (size_t i = 0; i < json_array_size(moved); i++) {
+        printf("%s%s", i ? ", " : "; sensitive to ", json_string_value(json_array_get(moved, i)));
+    }
+    putchar('\n');
+}
+
+static void print_here(const json_t *document)
+{
+    const json_t *here = json_object_get(document, "here"), *same = json_object_get(here, "bits_of_report");
+    const long long runs = dp_json_int(here, "runs", 0), odd = dp_json_int(here, "mismatches", 0);
+    const char *between = dp_json_string(here, "varies_between", NULL);
+    printf("%-11s %s", "here", dp_json_string(here, "observed", ""));
+    if (between && strcmp(between, "runs") == 0) {
+        printf(" by itself, from run to run: %lld of %lld runs", odd, runs);
+    } else {
+        printf("%s in %lld runs", between ? " by itself, from process to process," : "", runs);
+    }
+    printf(" of %lld inputs in %lld processes%s\n", (long long)dp_json_int(here, "inputs", 0),
+           (long long)dp_json_int(here, "processes", 0),
+           !same                ? ""
+           : json_is_true(same) ? "; the bits of the report"
+                                : "; other bits than in the report");
+}
+
+static void print_libraries(const json_t *document)
+{
+    size_t i;
+    json_t *library;
+    json_array_foreach(json_object_get(document, "libraries"), i, library)
+    {
+        printf("%-11s %s %s %s\n", i ? "" : "libraries", dp_json_string(library, "name", ""),
+               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
+    }
+}
+
+static const struct {
+    const char *outcome, *title, *sentence;
+} outcomes[] = {
+    {"moved", "moved by", NULL},
+    {"steadied", "kept by", NULL},
+    {"varies", "kept by", "nothing that was tried keeps its bits"},
+    {"repeats", "moved by", "nothing that was tried moves its bits"},
+};
+
+static void print_text(const json_t *document)
+{
+    const char *outcome = dp_json_string(document, "outcome", "");
+    printf("%-11s %s\n", "case", dp_json_string(document, "case", ""));
+    print_libraries(document);
+    print_report(document);
+    print_here(document);
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        if (strcmp(outcomes[i].outcome, outcome) == 0 && outcomes[i].sentence) {
+            printf("%-11s %s\n", outcomes[i].title, outcomes[i].sentence);
+        } else if (strcmp(outcomes[i].outcome, outcome) == 0) {
+            print_causes(document, outcomes[i].title);
+        }
+    }
+    print_without(document);
+    print_not_tried(document);
+    const json_t *first = json_array_get(json_object_get(document, "causes"), 0);
+    const char *command = dp_json_string(document, "reproduce", dp_json_string(first, "reproduce", NULL));
+    if (command) {
+        printf("%-11s %s\n", "reproduce", command);
+    }
+}
+
+/* --- the command --- */
+
+static int explain(const struct explain_options *o, const struct dp_strings *operands, struct dp_err *err)
+{
+    struct asking asking = {0};
+    json_t *document = NULL;
+    int code = -1;
+    if (operands->count != 2) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'explain' takes a report and a case of it");
+    }
+    json_t *report = dp_report_load(operands->items[0], err);
+    if (report &&
+        asking_open(&o->asking, report, operands->items[0], operands->items[1], &asking, err) == 0) {
+        document = dp_explain(&asking.bench, report, (int)o->runs, err);
+    }
+    if (document && o->json) {
+        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+        putchar('\n');
+    } else if (document) {
+        print_text(document);
+    }
+    if (document) {
+        code =
+            strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0 ? DP_EXIT_OK : DP_EXIT_FINDINGS;
+    }
+    json_decref(document);
+    json_decref(report);
+    asking_close(&asking);
+    return code;
+}
+
+static int cmd_explain(int argc, char **argv)
+{
+    struct explain_options options = explain_defaults;
+    struct dp_strings operands = {0};
+    struct dp_err err = {0};
+    bool help = false;
+    int code = dp_options_parse(&command_line, argc, argv, &options, &operands, &help, &err);
+    code = code == 0 && !help ? explain(&options, &operands, &err) : code;
+    free(operands.items);
+    return dp_command_end(code, &err);
+}
+
+const struct dp_command dp_command_explain = {"explain", "find what moves the bits of a case", &command_line,
+                                              cmd_explain};
