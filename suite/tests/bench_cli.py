@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long the commands take, beside their targets.
 
-usage: bench_cli.py DETPROBE PROBES_FOLDER FAKES_FOLDER [--only WORD]...
+usage: bench_cli.py DETPROBE PROBES_FOLDER FAKES_FOLDER [MEASURE]...
 
 One line for each measure: what was measured, the target, and what the limit is. No time is asserted; the exit code is
-1 only if something could not be measured. The words are list, complete, quick, default and memory.
+1 only if something could not be measured. The measures, all of them if none is named: list, complete, quick, default,
+memory.
 """
 
 import argparse
@@ -103,10 +104,10 @@ def main():
     parser.add_argument("detprobe", type=pathlib.Path)
     parser.add_argument("probes", type=pathlib.Path)
     parser.add_argument("fakes", type=pathlib.Path)
-    parser.add_argument("--only", action="append", choices=list(BENCHES))
+    parser.add_argument("measures", nargs="*", choices=[*BENCHES, []], metavar="MEASURE")
     options = parser.parse_args()
     failed = 0
-    for name in options.only or BENCHES:
+    for name in options.measures or BENCHES:
         try:
             BENCHES[name](options)
         except (OSError, RuntimeError, ValueError, KeyError, AssertionError) as error:
