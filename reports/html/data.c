@@ -12,7 +12,7 @@
  * - axes: {axis: shared: {state, ... of the tally} or {state, settings [[setting, letters]...], dropped}}
  * - outputs: [[name, type, shape, [[seed, set, digest]...], how many more]...]
  * - kernels: [[where, names]...]
- * - mismatch, worst, time, threads, retests, error, chosen, declared, ...: the report's
+ * - diagnosis, mismatch, worst, time, threads, retests, error, chosen, declared, ...: the report's
  * - environment, command: as text
  */
 #include <stdlib.h>
@@ -308,7 +308,8 @@ static json_t *case_of(const struct dp_html_cases *page, const json_t *result, s
 {
     static const char *const of_result[] = {"chosen", "declared", "difference", "checked"};
     static const char *const of_entry[] = {
-        "mismatch", "worst", "first_call_differs", "error_over_bound", "retests", "threads", "time", "error"};
+        "diagnosis", "mismatch", "worst", "first_call_differs", "error_over_bound", "retests",
+        "threads",   "time",     "error"};
     const char *id = dp_json_string(result, "case", "");
     const json_t *entry = json_object_get(page->sheet.measured, id);
     const json_t *environment = json_object_get(result, "environment");

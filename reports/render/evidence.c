@@ -85,7 +85,7 @@ static void add_magnitude(struct dp_text *out, const json_t *mismatch)
     } else if (ulp) {
         dp_text_printf(&line, "%s ulp", strlen(ulp) > 6 && ulp[0] != '-' ? "over 1e6" : ulp);
     }
-    if (elements > 0.0 && of > 0.0) {
+    if (elements > 0.0 && of > 0.0 && strcmp(dp_json_string(mismatch, "region", ""), "element") != 0) {
         dp_text_put(&line, line.length > 0 ? " in " : "");
         add_share(&line, elements / of);
     }
@@ -136,6 +136,35 @@ static void add_region(struct dp_text *out, const json_t *mismatch)
     dp_text_free(&line);
 }
 
+/* Kinds of differences that are faults, which nothing else here tells. */
+static const struct {
+    const char *kind, *word;
+} faults[] = {{"race_sized", "race-sized"},
+              {"corruption", "corruption"},
+              {"cross_talk", "cross-talk"},
+              {"uninitialised_read", "uninitialised read"}};
+
+static const char *kind_of(const json_t *entry)
+{
+    return dp_json_string(json_object_get(entry, "diagnosis"), "kind", "");
+}
+
+/* "race-sized: why" added to a note, which is taken over. Owned. */
+static char *with_fault(const json_t *entry, char *note)
+{
+    const char *word = NULL;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        word = strcmp(faults[i].kind, kind_of(entry)) == 0 ? faults[i].word : word;
+    }
+    if (!word || strncmp(note, word, strlen(word)) == 0) {
+        return note;
+    }
+    char *ret = dp_printf("%s%s%s: %s", note, note[0] ? "; " : "", word,
+                          dp_json_string(json_object_get(entry, "diagnosis"), "reason", ""));
+    free(note);
+    return ret;
+}
+
 static void add_names(struct dp_text *out, const char *label, const json_t *names)
 {
     struct dp_text line = DP_TEXT(1024);
@@ -176,6 +205,9 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
         add_strength(&out, entry);
         add_magnitude(&out, json_object_get(entry, "mismatch"));
         add_region(&out, json_object_get(entry, "mismatch"));
+        if (strcmp(kind_of(entry), "reordering") == 0) {
+            add_line(&out, "reordering");
+        }
     }
     if (strcmp(observed, "repeats") == 0) {
         add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));
@@ -281,9 +313,8 @@ static char *with_changed(const json_t *entry, char *note)
     return both ? both : note;
 }
 
-char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
+static char *note_of(const json_t *entry, const json_t *result)
 {
-    const json_t *entry = entry_of(sheet, result);
     const char *observed = dp_json_string(result, "observed", "");
     const char *reason = dp_json_string(result, "reason", "");
     const char *text =
@@ -308,4 +339,10 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
         return note;
     }
     return dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
+}
+
+char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
+{
+    const json_t *entry = entry_of(sheet, result);
+    return with_fault(entry, note_of(entry, result));
 }

@@ -10,6 +10,7 @@
 #include "suite/base/json.h"
 #include "suite/base/statistics.h"
 #include "suite/base/text.h"
+#include "suite/judge/diagnosis.h"
 #include "suite/judge/facts.h"
 #include "suite/plan/levels.h"
 
@@ -270,23 +271,6 @@ static const struct dp_fact *worst_fact(const struct dp_view *view)
     return worst;
 }
 
-/* In every observation that varied, the first run alone was unlike all others. */
-static bool first_call_differs(const struct dp_view *view)
-{
-    size_t varied = 0, first = 0;
-    for (size_t i = 0; i < view->count; i++) {
-        const struct dp_fact *fact = view->facts[i];
-        if (!dp_fact_is_base(fact) || fact->kind != DP_FACT_OBSERVATION || fact->distinct < 2) {
-            continue;
-        }
-        const json_t *class = json_array_get(classes_of(fact), 0);
-        varied++;
-        first += fact->request->runs > 2 && fact->distinct == 2 && dp_json_int(class, "first_run", -1) == 0 &&
-                 dp_json_int(class, "runs", 0) == 1;
-    }
-    return varied > 0 && first == varied;
-}
-
 static const struct {
     const char *key;
     json_type type; /* JSON_REAL: any number */
@@ -461,8 +445,12 @@ json_t *dp_measure_json(const struct dp_view *view)
     json_t *entry = json_object();
     json_object_set_new(entry, "case", json_string(view->item->id));
     json_object_set_new(entry, "axes", measure_axes(view));
-    json_object_set_new(entry, "first_call_differs", json_boolean(first_call_differs(view)));
+    json_object_set_new(entry, "first_call_differs", json_boolean(dp_first_run_differs(view)));
     add_worst(view, entry);
+    json_t *diagnosis = dp_diagnosis_json(view);
+    if (diagnosis) {
+        json_object_set_new(entry, "diagnosis", diagnosis);
+    }
     add_times(view, entry);
     add_kernels(view, entry);
     json_t *orders = dp_orders_json(view);
