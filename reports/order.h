@@ -50,5 +50,7 @@ char *dp_order_view_words(const json_t *view);
 char *dp_order_view_of(const json_t *view);
 /* Of all of it: "in order; in f32", "first 512: in order; in f32 | every 8.: pairwise; in f32". Owned. */
 char *dp_order_answer_words(const json_t *answer);
+/* Of such words the length of what the first view says. */
+size_t dp_order_first_view(const char *words);
 
 #endif

@@ -13,7 +13,8 @@
 
 #define WORDS_MOST 2000
 #define UNEQUAL_MOST 8 /* blocks whose sizes are told one by one */
-#define SHOWN_MOST 8   /* summands of an order that has no name */
+#define VIEWS_APART " | "
+#define SHOWN_MOST 8 /* summands of an order that has no name */
 
 static bool is_leaf(const struct dp_order_tree *tree, int node)
 {
@@ -469,9 +470,15 @@ char *dp_order_answer_words(const json_t *answer)
     json_array_foreach(views, i, view)
     {
         char *of = dp_order_view_of(view), *words = dp_order_view_words(view);
-        dp_text_printf(&text, "%s%s: %s", i ? " | " : "", of, words);
+        dp_text_printf(&text, "%s%s: %s", i ? VIEWS_APART : "", of, words);
         free(words);
         free(of);
     }
     return text.data ? text.data : dp_strdup("");
+}
+
+size_t dp_order_first_view(const char *words)
+{
+    const char *end = strstr(words, VIEWS_APART);
+    return end ? (size_t)(end - words) : strlen(words);
 }

@@ -149,10 +149,53 @@ static void add_own(const json_t *change, struct dp_text *words, json_t *names)
     }
 }
 
+#define OTHER_ORDER "summation order changed"
+
+/* Another order explains other bits, and the same one says that it does not. */
+static void add_order(const json_t *change, struct dp_text *words, json_t *names)
+{
+    const json_t *two = json_object_get(change, "order");
+    if (two) {
+        const bool other = dp_diff_is_other_order(two);
+        dp_text_printf(words, "%s%s", words->length ? "; " : "",
+                       other ? OTHER_ORDER : "same summation order, so other arithmetic or other elements");
+        json_array_append_new(names, json_string(other ? "order" : "arithmetic"));
+    }
+}
+
 struct causes {
     json_t *list;
     json_t *places; /* words -> place in the list */
+    json_t *orders; /* words -> "4 blocks of 128 → 8 blocks of 64" of its changes, each once */
 };
+
+static void add_orders(const struct causes *causes, const char *cause, const json_t *change)
+{
+    char *orders = dp_diff_orders(json_object_get(change, "order"));
+    if (!json_object_get(causes->orders, cause)) {
+        json_object_set_new(causes->orders, cause, json_object());
+    }
+    json_object_set_new(json_object_get(causes->orders, cause), orders, json_true());
+    free(orders);
+}
+
+/* Where one change of the order is behind all that a cause explains, the cause tells it. */
+static void tell_orders(const struct causes *causes, json_t *cause)
+{
+    const char *words = dp_json_string(cause, "cause", "");
+    json_t *orders = json_object_get(causes->orders, words);
+    const char *end = NULL;
+    for (const char *at = words; (at = strstr(at, OTHER_ORDER));
+         at++) { /* the last: behind the environment */
+        end = at + strlen(OTHER_ORDER);
+    }
+    if (json_object_size(orders) == 1 && end) {
+        char *told = dp_printf("%.*s: %s%s", (int)(end - words), words,
+                               json_object_iter_key(json_object_iter(orders)), end);
+        json_object_set_new(cause, "cause", json_string(told));
+        free(told);
+    }
+}
 
 /* The place of the cause of a change. */
 static size_t cause_of(struct causes *causes, struct reach *reach, const json_t *change)
@@ -162,6 +205,7 @@ static size_t cause_of(struct causes *causes, struct reach *reach, const json_t 
     json_t *own = json_array();
     dp_text_put(&words, dp_json_string(found, "words", ""));
     add_own(change, &words, own);
+    add_order(change, &words, own);
     if (json_array_size(json_object_get(found, "differences")) == 0) {
         dp_text_printf(&words, "%snothing in the environment explains it", words.length ? "; " : "");
     }
@@ -173,6 +217,9 @@ static size_t cause_of(struct causes *causes, struct reach *reach, const json_t 
                                         json_object_get(found, "differences"), "own", own, "kinds", "cases"));
     }
     const json_int_t place = dp_json_int(causes->places, words.data, 0);
+    if (dp_json_array_has(own, "order")) {
+        add_orders(causes, words.data, change);
+    }
     json_decref(own);
     dp_text_free(&words);
     return (size_t)place;
@@ -187,7 +234,7 @@ static bool has_cause(const char *kind)
 
 json_t *dp_diff_causes(json_t *changes, const json_t *environment)
 {
-    struct causes causes = {json_array(), json_object()};
+    struct causes causes = {json_array(), json_object(), json_object()};
     struct reach reach = reach_of(environment);
     size_t i;
     json_t *change, *cause;
@@ -206,8 +253,10 @@ json_t *dp_diff_causes(json_t *changes, const json_t *environment)
     json_array_foreach(causes.list, i, cause)
     {
         json_object_set_new(cause, "cases", dp_json_keys(json_object_get(cause, "cases")));
+        tell_orders(&causes, cause);
     }
     reach_free(&reach);
     json_decref(causes.places);
+    json_decref(causes.orders);
     return causes.list;
 }

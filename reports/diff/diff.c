@@ -127,6 +127,17 @@ static void add_choice(const struct dp_pair *pair, json_t *row)
     }
 }
 
+/* In which order it adds up, where both sides know; what they differ in, or not, is told of other bits alone.
+ */
+static void add_order(const struct dp_pair *pair, json_t *row)
+{
+    json_t *before = json_object_get(pair->result[0], "order");
+    json_t *after = json_object_get(pair->result[1], "order");
+    if (before && after) {
+        json_object_set_new(row, "order", json_pack("[OO]", before, after));
+    }
+}
+
 /* Variables that the case itself sets: those of the environment do not reach it. */
 static void add_own_variables(const json_t *result, json_t *row)
 {
@@ -147,6 +158,9 @@ static json_t *change_row(const struct dp_pair *pair, enum dp_change kind, const
         json_object_set(row, "axes", changes->axes[kind == DP_CHANGE_INSENSITIVE]);
     }
     add_choice(pair, row);
+    if (kind == DP_CHANGE_BITS) {
+        add_order(pair, row);
+    }
     add_own_variables(any, row);
     return row;
 }

@@ -45,6 +45,11 @@ void dp_difference_readers(json_t *difference, const json_t *libraries[2]);
 /* Whether a case of this backend and family ("cpu/gemm") can have met the difference. */
 bool dp_difference_reaches(const json_t *difference, const char *backend, const char *family);
 
+/* Of the member `order` of a change: whether its two orders differ, and "4 blocks of 128, each in order;
+ * these in order → 8 blocks of 64, each in order; these in order", without what both have. Owned. */
+bool dp_diff_is_other_order(const json_t *two);
+char *dp_diff_orders(const json_t *two);
+
 /* The member `causes`: changes put together by what may explain them; each change gets `cause`, its place
  * there. Owned. */
 json_t *dp_diff_causes(json_t *changes, const json_t *environment);

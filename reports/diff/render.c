@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/diff/parts.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
 
@@ -109,6 +110,12 @@ char *dp_diff_detail(const json_t *change)
     add_pair(&words, "chose", json_object_get(change, "chosen"));
     add_pair(&words, "launched", json_object_get(change, "kernels"));
     add_pair(&words, "ran on", json_object_get(change, "threads"));
+    const json_t *order = json_object_get(change, "order");
+    if (order && dp_diff_is_other_order(order)) {
+        char *orders = dp_diff_orders(order);
+        dp_text_printf(&words, "%sadds up %s", words.length ? "; " : "", orders);
+        free(orders);
+    }
     char *owned = dp_strdup(words.data ? words.data : "");
     dp_text_free(&words);
     return owned;

@@ -224,7 +224,7 @@ static json_t *merged_along(const struct merge *m, const char *id)
  * told. */
 static json_t *merged_result(const struct merge *m, const char *id)
 {
-    static const char *const optional[] = {"chosen", "declared"};
+    static const char *const optional[] = {"chosen", "declared", "order"};
     json_t *result = json_copy(json_object_get(m->results[0], id));
     if (json_object_get(result, "sensitive_to")) {
         json_t *along = merged_along(m, id);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/order.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
 
-#define SHOWN_MOST 6      /* orders along one axis */
-#define VIEWS_APART " | " /* in the words of an order of which several views were revealed */
+#define SHOWN_MOST 6 /* orders along one axis */
 
 /* Rows along one axis by what they say of the order, in that of the settings: [[row, settings...]...]. Of
  * axis isa the base process belongs to them. Owned. */
@@ -60,20 +60,14 @@ static const char *words_of(const json_t *orders, size_t i)
     return dp_json_string(json_array_get(json_array_get(orders, i), 0), "words", "");
 }
 
-/* Where the first view's words end. */
-static size_t first_view(const char *words)
-{
-    const char *end = strstr(words, VIEWS_APART);
-    return end ? (size_t)(end - words) : strlen(words);
-}
-
 /* Do the first views alone tell the orders apart? Then the second ones need not be shown. */
 static bool first_views_differ(const json_t *orders)
 {
     for (size_t i = 0; i < json_array_size(orders); i++) {
         for (size_t k = 0; k < i; k++) {
             const char *a = words_of(orders, i), *b = words_of(orders, k);
-            if (first_view(a) == first_view(b) && strncmp(a, b, first_view(a)) == 0) {
+            if (dp_order_first_view(a) == dp_order_first_view(b) &&
+                strncmp(a, b, dp_order_first_view(a)) == 0) {
                 return false;
             }
         }
@@ -85,7 +79,8 @@ static void add_order(struct dp_text *line, const json_t *orders, size_t i, bool
 {
     const json_t *settings = json_array_get(orders, i);
     const char *words = words_of(orders, i);
-    dp_text_printf(line, "%s%.*s (", i ? " → " : "", (int)(first ? first_view(words) : strlen(words)), words);
+    dp_text_printf(line, "%s%.*s (", i ? " → " : "",
+                   (int)(first ? dp_order_first_view(words) : strlen(words)), words);
     for (size_t k = 1; k < json_array_size(settings); k++) {
         dp_text_printf(line, "%s%s", k > 1 ? ", " : "", json_string_value(json_array_get(settings, k)));
     }

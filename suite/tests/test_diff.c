@@ -343,6 +343,59 @@ static void test_own_differences(void **state)
     json_decref(diff);
 }
 
+#define ORDER(print, words) ",'order':{'n':512,'fingerprint':'" print "','words':'" words "'}"
+#define FOUR "4 blocks of 128, each in order; these in order"
+#define EIGHT "8 blocks of 64, each in order; these in order"
+#define UNEXPLAINED "nothing in the environment explains it"
+#define TO " \xe2\x86\x92 "
+
+/* Other bits by another order, by the same one, and where one side knows none. */
+static void test_orders(void **state)
+{
+    static const struct {
+        const char *before, *after, *cause, *detail;
+    } rows[] = {
+        {ORDER(SHA_A, FOUR "; in f32"), ORDER(SHA_B, EIGHT "; in f32"),
+         "summation order changed: " FOUR TO EIGHT "; " UNEXPLAINED, "adds up " FOUR TO EIGHT},
+        {ORDER(SHA_A, "in order; in f32"), ORDER(SHA_B, EIGHT "; in f64"),
+         "summation order changed: in order; in f32" TO EIGHT "; in f64; " UNEXPLAINED,
+         "adds up in order; in f32" TO EIGHT "; in f64"},
+        {ORDER(SHA_A, "first 512: in order; in f32 | every 2.: in order; in f32"),
+         ORDER(SHA_B, "first 512: pairwise; in f32 | every 2.: in order; in f32"),
+         "summation order changed: first 512: in order" TO "pairwise; " UNEXPLAINED,
+         "adds up first 512: in order" TO "pairwise"},
+        {ORDER(SHA_A, "first 512: in order; in f32 | every 2.: in order; in f32"),
+         ORDER(SHA_B, "first 512: in order; in f32 | every 2.: pairwise; in f32"),
+         "summation order changed: first 512: in order; in f32 | every 2.: in order" TO
+         "in order; in f32 | every 2.: pairwise; " UNEXPLAINED,
+         "adds up first 512: in order; in f32 | every 2.: in order" TO
+         "in order; in f32 | every 2.: pairwise"},
+        {ORDER(SHA_A, FOUR "; in f32"), ORDER(SHA_A, FOUR "; in f32"),
+         "same summation order, so other arithmetic or other elements; " UNEXPLAINED, ""},
+        {ORDER(SHA_A, FOUR "; in f32"), "", UNEXPLAINED, ""},
+        {"", ORDER(SHA_A, FOUR "; in f32"), UNEXPLAINED, ""},
+        {ORDER(SHA_A, ""), ORDER(SHA_B, ": "), "summation order changed: " TO ": ; " UNEXPLAINED,
+         "adds up " TO ": "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *before = dp_printf("%s%s", REPEATS(SHA_A) "," KEPT, rows[i].before);
+        char *after = dp_printf("%s%s", REPEATS(SHA_B) "," KEPT, rows[i].after);
+        json_t *diff = compare(report(before, NEVER, NULL), report(after, NEVER, NULL));
+        char *detail = dp_diff_detail(json_array_get(json_object_get(diff, "changes"), 0));
+        assert_string_equal(cause(diff), rows[i].cause);
+        assert_string_equal(detail, rows[i].detail);
+        free(detail);
+        json_decref(diff);
+        diff = compare(report(before, NEVER, NULL), report(before, NEVER, NULL));
+        assert_true(dp_diff_agrees(diff)); /* an order alone is no change */
+        json_decref(diff);
+        free(before);
+        free(after);
+    }
+    expect(report(REPEATS(SHA_A) "," KEPT ORDER(SHA_A, FOUR), NEVER, NULL),
+           report(REPEATS(SHA_A) "," KEPT ORDER(SHA_B, EIGHT), NEVER, NULL), "");
+}
+
 #define COPY(path, version)                                                                                  \
     "{'role':'openmp','name':'libgomp','version':'" version "','path':'" path "','families':['cpu/gemm']}"
 
@@ -458,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_what_explains),
         cmocka_unit_test(test_own_differences),
+        cmocka_unit_test(test_orders),
         cmocka_unit_test(test_libraries_of_one_role),
         cmocka_unit_test(test_outputs_in_any_order),
         cmocka_unit_test(test_idle_cases),

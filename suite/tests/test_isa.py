@@ -229,6 +229,22 @@ class Real(Isa):
             self.assertFalse(axis and axis["confounded"] and any("sha256" in row and row["sha256"] for row in
                                                                  axis["settings"]), case["case"])
 
+    def order(self, core):
+        """The fingerprint of a product of vectors on a core type of OpenBLAS, that in force where none is said."""
+        role = {name: os.environ[name] for name in ("DETPROBE_LIB_CBLAS",) if name in os.environ}
+        done = self.detprobe("order", "cpu/blas/sdot-1000", "--json", OPENBLAS_CORETYPE=core, **role)
+        shown = json.loads(done.stdout) if done.returncode == 0 else {"libraries": []}
+        if not any(f"core={core}" in library.get("config", "").split() for library in shown["libraries"]):
+            self.skipTest(f"no OpenBLAS that runs on core type {core}")
+        return shown["fingerprint"]
+
+    def test_core_types_with_one_kernel(self):
+        """Haswell and Zen share it, and Prescott, which has no AVX, cannot."""
+        haswell = self.order("Haswell")
+        self.assertEqual(self.order("Haswell"), haswell)
+        self.assertEqual(self.order("Zen"), haswell)
+        self.assertNotEqual(self.order("Prescott"), haswell)
+
 
 if __name__ == "__main__":
     if platform.machine() != "x86_64":

@@ -7,6 +7,7 @@ A run has the same orders in its report, says by them why bits moved, and goes o
 usage: test_order.py DETPROBE FOLDER_OF_SUMS [TEST...]
 """
 
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -253,6 +254,39 @@ class Run(unittest.TestCase):
         self.assertIn(f"batch: {KNOWN['forward']} (1/0) → {KNOWN['lanes']} (16/15)", text)
         self.assertIn("batch: the same order in other arithmetic: in order; in f32 (1/0) → in order; in f64 (16/15)", text)
         self.assertIn("where bits moved, the order of additions did too: along batch in 1 of 2", text)
+
+    def other_bits(self, name, orders):
+        """The report with other bits of some cases, and these orders of theirs."""
+        report = json.loads(self.path.read_text())
+        for result in report["body"]["results"]:
+            loop = result["case"].split("/")[2].split("-")[0]
+            if loop in orders:
+                result["outputs"][0]["sha256"] = "0" * 64
+                result["order"] = self.results[f"{orders[loop]}-16x255"]["order"]
+        body = json.dumps(report["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        report["digest"] = hashlib.sha256(body.encode()).hexdigest()
+        path = self.path.with_name(name)
+        path.write_text(json.dumps(report))
+        return path
+
+    def test_why_two_reports_differ(self):
+        """Under one cause, each with what its own order became; the same order says that it is something else."""
+        after = self.other_bits("after.json", {"forward": "backward", "backward": "batched", "batched": "batched"})
+        document = json.loads(self.run_detprobe("diff", self.path, after, "--json", status=1))
+        self.assertEqual(self.run_detprobe("validate", after), f"ok: '{after}' is a valid report\n")
+        causes = {cause["cause"]: (cause["own"], len(cause["cases"])) for cause in document["causes"]}
+        self.assertEqual(causes, {
+            "summation order changed; nothing in the environment explains it": (["order"], 2),
+            "same summation order, so other arithmetic or other elements; nothing in the environment explains it":
+                (["arithmetic"], 1)})
+        text = " ".join(self.run_detprobe("diff", self.path, after, status=1).split())
+        self.assertIn("fake/sums/forward-16x255 adds up in order → in reverse order", text)
+        self.assertIn("fake/sums/backward-16x255 adds up in reverse order → 8 lanes (i mod 8), each in order; these pairwise",
+                      text)
+        after = self.other_bits("alone.json", {"forward": "backward"})
+        text = " ".join(self.run_detprobe("diff", self.path, after, status=1).split())
+        self.assertIn("summation order changed: in order → in reverse order; nothing in the environment explains it: "
+                      "1 case repeats with other bits", text)
 
     def test_the_rest_of_a_killed_run(self):
         """Of a log that ends before, between and after the orders along batch the digest is the same."""
