@@ -13,9 +13,14 @@
 #include "probes/kit/conv.h"
 #include "probes/kit/window.h"
 
+/* In the order of the words of param `algorithm`. */
+static const dnnl_alg_kind_t algorithms[] = {dnnl_convolution_auto, dnnl_convolution_direct,
+                                             dnnl_convolution_winograd};
+
 struct state {
     struct kit_conv conv;
     bool is_plain;
+    dnnl_alg_kind_t algorithm;
     struct onednn_tensors plain; /* logical layouts, for packing */
     struct onednn_call call;
 };
@@ -28,13 +33,16 @@ static const enum kit_conv_pass kit_pass[] = {
     [ONEDNN_BACKWARD_WEIGHTS] = KIT_CONV_BACKWARD_FILTER,
 };
 
-static int read_params(const struct kit_params *params, struct kit_conv *ret_conv, bool *ret_plain)
+static int read_params(const struct kit_params *params, struct state *ret)
 {
-    int layout;
-    if (kit_conv_read(params, KIT_F32, ret_conv) || kit_param_word(params, "layout", "plain|any", &layout)) {
+    int layout, algorithm;
+    if (kit_conv_read(params, KIT_F32, &ret->conv) ||
+        kit_param_word(params, "layout", "plain|any", &layout) ||
+        kit_param_word_or(params, "algorithm", "auto|direct|winograd", &algorithm)) {
         return KIT_FAILED;
     }
-    *ret_plain = layout == 0;
+    ret->is_plain = layout == 0;
+    ret->algorithm = algorithms[algorithm];
     return KIT_OK;
 }
 
@@ -61,14 +69,13 @@ static void make_shape(const struct kit_conv *g, enum onednn_pass pass, struct k
 
 static int describe(const struct kit_params *params, enum onednn_pass pass, struct kit_shape *ret)
 {
-    struct kit_conv conv;
-    bool plain;
-    if (read_params(params, &conv, &plain) != KIT_OK) {
+    struct state state;
+    if (read_params(params, &state) != KIT_OK) {
         return KIT_FAILED;
     }
-    make_shape(&conv, pass, ret);
+    make_shape(&state.conv, pass, ret);
     for (int i = 0; i < ret->count; i++) {
-        ret->operand[i].chosen = !plain;
+        ret->operand[i].chosen = !state.is_plain;
     }
     return KIT_OK;
 }
@@ -90,30 +97,6 @@ static int describe_backward_weights(const struct kit_params *params, struct kit
 
 /* ---- the primitive ---- */
 
-static const char *const algorithm_names[] = {"direct", "winograd"};
-
-static int choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
-{
-    (void)params;
-    *ret_names = algorithm_names;
-    *ret_count = 2;
-    return KIT_OK;
-}
-
-static int algorithm_of(const char *choice, dnnl_alg_kind_t *ret)
-{
-    if (!choice) {
-        *ret = dnnl_convolution_auto;
-    } else if (strcmp(choice, "direct") == 0) {
-        *ret = dnnl_convolution_direct;
-    } else if (strcmp(choice, "winograd") == 0) {
-        *ret = dnnl_convolution_winograd;
-    } else {
-        return kit_fail("unknown choice '%s', one of direct winograd", choice);
-    }
-    return KIT_OK;
-}
-
 static int make_tensors(const struct kit_conv *g, bool plain, struct onednn_tensors *ret)
 {
     const dnnl_format_tag_t any = dnnl_format_tag_any;
@@ -127,7 +110,7 @@ static int make_tensors(const struct kit_conv *g, bool plain, struct onednn_tens
     return ret->src && ret->weights && ret->dst ? KIT_OK : kit_fail("oneDNN refused a tensor descriptor");
 }
 
-static int make_descriptor(struct state *state, enum onednn_pass pass, dnnl_alg_kind_t algorithm)
+static int make_descriptor(struct state *state, enum onednn_pass pass, const char *choice)
 {
     const struct kit_conv *g = &state->conv;
     const int64_t reach = kit_conv_reach(g);
@@ -140,13 +123,15 @@ static int make_descriptor(struct state *state, enum onednn_pass pass, dnnl_alg_
     };
     struct onednn_tensors tensors = {0};
     dnnl_primitive_desc_t hint = NULL;
-    int rc = make_tensors(g, state->is_plain, &tensors);
+    onednn_walk walk;
+    int rc = onednn_choose(choice);
+    rc = rc ? rc : make_tensors(g, state->is_plain, &tensors);
     if (rc == KIT_OK && pass != ONEDNN_FORWARD) {
-        rc = onednn_convolution(ONEDNN_FORWARD, algorithm, &tensors, &window, NULL, &hint);
+        rc = onednn_convolution(ONEDNN_FORWARD, state->algorithm, &tensors, &window, NULL, &walk);
+        rc = rc ? rc : onednn_take(walk, NULL, &hint);
     }
-    if (rc == KIT_OK) {
-        rc = onednn_convolution(pass, algorithm, &tensors, &window, hint, &state->call.descriptor);
-    }
+    rc = rc ? rc : onednn_convolution(pass, state->algorithm, &tensors, &window, hint, &walk);
+    rc = rc ? rc : onednn_take(walk, choice, &state->call.descriptor);
     if (hint) {
         dnnl_primitive_desc_destroy(hint);
     }
@@ -173,17 +158,13 @@ static const struct {
 static int prepare(struct kit_call *call, enum onednn_pass pass, struct kit_prepared *ret)
 {
     struct state *state = calloc(1, sizeof(*state));
-    dnnl_alg_kind_t algorithm = dnnl_convolution_auto;
     call->state = state;
     if (!state) {
         return kit_fail("out of memory");
     }
-    int rc = read_params(call->params, &state->conv, &state->is_plain);
+    int rc = read_params(call->params, state);
     if (rc == KIT_OK) {
-        rc = algorithm_of(call->choice, &algorithm);
-    }
-    if (rc == KIT_OK) {
-        rc = make_descriptor(state, pass, algorithm);
+        rc = make_descriptor(state, pass, call->choice);
     }
     if (rc == KIT_OK) {
         rc = make_tensors(&state->conv, true, &state->plain);
@@ -250,16 +231,24 @@ static int unpack(struct kit_call *call, int operand, const void *native, void *
 }
 
 #define OP(pass, reference_of, text)                                                                         \
+    static int choices_##pass(const struct kit_params *params, const char *const **ret_names,                \
+                              int *ret_count)                                                                \
     {                                                                                                        \
-        .name = text, .describe = describe_##pass, .choices = choices, .prepare = prepare_##pass,            \
-        .pack = pack, .unpack = unpack, .run = run, .reference = reference_of, .release = release            \
-    }
+        return onednn_choices(prepare_##pass, release, params, ret_names, ret_count);                        \
+    }                                                                                                        \
+    static const struct op conv_##pass = {.name = text,                                                      \
+                                          .describe = describe_##pass,                                       \
+                                          .choices = choices_##pass,                                         \
+                                          .prepare = prepare_##pass,                                         \
+                                          .pack = pack,                                                      \
+                                          .unpack = unpack,                                                  \
+                                          .run = run,                                                        \
+                                          .reference = reference_of,                                         \
+                                          .release = release}
 
-static const struct op conv_forward = OP(forward, kit_conv_reference_forward, "conv-forward"),
-                       conv_backward_data =
-                           OP(backward_data, kit_conv_reference_backward_data, "conv-backward-data"),
-                       conv_backward_weights =
-                           OP(backward_weights, kit_conv_reference_backward_filter, "conv-backward-weights");
+OP(forward, kit_conv_reference_forward, "conv-forward");
+OP(backward_data, kit_conv_reference_backward_data, "conv-backward-data");
+OP(backward_weights, kit_conv_reference_backward_filter, "conv-backward-weights");
 
 int main(void)
 {

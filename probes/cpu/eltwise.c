@@ -161,7 +161,7 @@ static int describe(const struct kit_params *params, bool backward, struct kit_s
 }
 
 static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                              dnnl_primitive_desc_t *ret)
+                              onednn_walk *ret)
 {
     const struct activation *a = ((const struct state *)layer)->activation;
     return onednn_eltwise(backward, a->kind, layer->native[SRC], a->alpha, a->beta, hint, ret);
@@ -175,8 +175,8 @@ static int prepare(struct kit_call *call, bool backward, struct kit_prepared *re
     if (!s || read_params(call->params, backward, s)) {
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
-    return onednn_layer_prepare(&s->layer, tensors, tensors_of(s, tensors), backward, describe_primitive,
-                                ret);
+    return onednn_layer_prepare(&s->layer, call->choice, tensors, tensors_of(s, tensors), backward,
+                                describe_primitive, ret);
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,

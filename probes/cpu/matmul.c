@@ -100,7 +100,7 @@ static bool is_backward(enum form form)
 }
 
 /* The forward pass that a backward one belongs to, all of it in the type that the layer is trained in. */
-static int make_hint(const struct product *p, dnnl_primitive_desc_t *ret)
+static int make_hint(const struct product *p, onednn_walk *ret)
 {
     const dnnl_format_tag_t tag = p->any ? dnnl_format_tag_any : dnnl_ab;
     const int64_t src[] = {p->m, p->k}, weights[] = {p->n, p->k}, dst[] = {p->m, p->n};
@@ -115,7 +115,7 @@ static int make_hint(const struct product *p, dnnl_primitive_desc_t *ret)
 
 /* A pass of the form; the hint of a backward one is the layer's forward pass. */
 static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                              dnnl_primitive_desc_t *ret)
+                              onednn_walk *ret)
 {
     const struct product *p = (const struct product *)layer;
     const onednn_md first = layer->native[FIRST], second = layer->native[SECOND],
@@ -145,7 +145,7 @@ static int prepare(struct kit_call *call, enum form form, struct kit_prepared *r
     if (!p || read_product(call->params, form, p)) {
         return p ? KIT_FAILED : kit_fail("out of memory");
     }
-    return onednn_layer_prepare(&p->layer, tensors, tensors_of(p, tensors), is_backward(form),
+    return onednn_layer_prepare(&p->layer, call->choice, tensors, tensors_of(p, tensors), is_backward(form),
                                 describe_primitive, ret);
 }
 

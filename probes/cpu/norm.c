@@ -99,12 +99,15 @@ static int describe(const struct kit_params *params, bool is_layer, bool backwar
 
 /* ---- primitives ---- */
 
+/* The layer's own pass by its choice, the forward one before it as the library has it. */
 static int describe_primitive(const struct state *s, bool backward, onednn_const_md statistics,
                               dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
 {
     const onednn_md data = s->layer.native[SRC];
-    return s->is_layer ? onednn_layer_norm(backward, data, statistics, hint, ret)
-                       : onednn_batch_norm(backward, data, hint, ret);
+    onednn_walk walk;
+    const int rc = s->is_layer ? onednn_layer_norm(backward, data, statistics, hint, &walk)
+                               : onednn_batch_norm(backward, data, hint, &walk);
+    return rc ? rc : onednn_take(walk, backward == s->backward ? s->layer.choice : NULL, ret);
 }
 
 /* Forward into the workspace, for the statistics that backward reads. */
@@ -170,7 +173,7 @@ static int prepare(struct kit_call *call, bool is_layer, bool backward, struct k
     }
     int rc = read_params(call->params, is_layer, backward, s);
     const int count = rc == KIT_OK ? tensors_of(s, tensors) : 0;
-    rc = rc ? rc : onednn_layer_open(&s->layer, tensors, count);
+    rc = rc ? rc : onednn_layer_open(&s->layer, call->choice, tensors, count);
     return rc ? rc : prepare_passes(s, tensors, count, ret);
 }
 

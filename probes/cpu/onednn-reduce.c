@@ -72,7 +72,7 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
 }
 
 static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                              dnnl_primitive_desc_t *ret)
+                              onednn_walk *ret)
 {
     const struct kind *kind = &kinds[((const struct state *)layer)->kind];
     return onednn_reduction(kind->algorithm, layer->native[SRC], layer->native[DST], kind->p, ret);
@@ -87,7 +87,7 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
     tensors_of(s, tensors);
-    return onednn_layer_prepare(&s->layer, tensors, 2, false, describe_primitive, ret);
+    return onednn_layer_prepare(&s->layer, call->choice, tensors, 2, false, describe_primitive, ret);
 }
 
 static int reference(struct kit_call *call, int output, const void *const *in, const int64_t *cells,
@@ -116,8 +116,14 @@ static int reference(struct kit_call *call, int output, const void *const *in, c
     return KIT_OK;
 }
 
+static int choices(const struct kit_params *params, const char *const **ret_names, int *ret_count)
+{
+    return onednn_choices(prepare, onednn_layer_release, params, ret_names, ret_count);
+}
+
 static const struct op reduction = {.name = "reduction",
                                     .describe = describe,
+                                    .choices = choices,
                                     .prepare = prepare,
                                     .run = onednn_layer_run,
                                     .reference = reference,

@@ -12,7 +12,8 @@
 
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
-static dnnl_primitive_attr_t attributes; /* user scratchpad */
+static dnnl_primitive_attr_t attributes; /* user scratchpad; what onednn_choose says */
+static int cache_capacity;               /* as the library starts */
 
 static int failed(const char *what, dnnl_status_t status)
 {
@@ -56,7 +57,7 @@ void onednn_md_free(onednn_md md)
 }
 
 int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
-                       const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                       const struct onednn_window *w, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     switch (pass) {
     case ONEDNN_FORWARD:
@@ -82,7 +83,7 @@ int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const s
 }
 
 int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
-                   const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   const struct onednn_window *w, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     if (pass == ONEDNN_FORWARD) {
         TRY(dnnl_pooling_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, t->src,
@@ -98,15 +99,14 @@ int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struc
     return KIT_OK;
 }
 
-int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
-                  dnnl_primitive_desc_t *ret)
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst, onednn_walk *ret)
 {
     TRY(dnnl_matmul_primitive_desc_create(ret, engine, src, weights, NULL, dst, attributes), "matmul");
     return KIT_OK;
 }
 
 int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, onednn_const_md bias,
-                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                         dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     switch (pass) {
     case ONEDNN_FORWARD:
@@ -128,8 +128,7 @@ int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, 
     return KIT_OK;
 }
 
-int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
-                      dnnl_primitive_desc_t *ret)
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     if (!backward) {
         TRY(dnnl_batch_normalization_forward_primitive_desc_create(
@@ -146,7 +145,7 @@ int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t
 }
 
 int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
-                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                      dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     if (!backward) {
         TRY(dnnl_layer_normalization_forward_primitive_desc_create(
@@ -163,7 +162,7 @@ int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md stati
 }
 
 int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     if (!backward) {
         TRY(dnnl_softmax_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, data,
@@ -178,7 +177,7 @@ int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md dat
 }
 
 int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     if (!backward) {
         TRY(dnnl_eltwise_forward_primitive_desc_create(ret, engine, dnnl_forward_training, algorithm, data,
@@ -193,7 +192,7 @@ int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md dat
 }
 
 int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
-                     dnnl_primitive_desc_t *ret)
+                     onednn_walk *ret)
 {
     TRY(dnnl_reduction_primitive_desc_create(ret, engine, algorithm, src, dst, p, 0, attributes),
         "reduction");
@@ -202,7 +201,7 @@ int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_cons
 
 int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
                      const struct onednn_recurrent *t, const struct onednn_recurrent *g,
-                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                     dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     const unsigned flags = dnnl_rnn_flags_undef;
     dnnl_status_t status = dnnl_invalid_arguments;
@@ -266,11 +265,11 @@ void onednn_md_free(onednn_md md)
 }
 
 int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
-                       const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                       const struct onednn_window *w, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     static const char *const names[] = {"forward convolution", "convolution backward data",
                                         "convolution backward weights"};
-    dnnl_convolution_desc_t desc;
+    static dnnl_convolution_desc_t desc;
     dnnl_status_t status = dnnl_success;
     switch (pass) {
     case ONEDNN_FORWARD:
@@ -290,15 +289,15 @@ int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const s
         break;
     }
     TRY(status, names[pass]);
-    TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), names[pass]);
+    TRY(dnnl_primitive_desc_iterator_create(ret, &desc, attributes, engine, hint), names[pass]);
     return KIT_OK;
 }
 
 int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *t,
-                   const struct onednn_window *w, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   const struct onednn_window *w, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     const char *name = pass == ONEDNN_FORWARD ? "forward pooling" : "pooling backward";
-    dnnl_pooling_v2_desc_t desc;
+    static dnnl_pooling_v2_desc_t desc;
     if (pass == ONEDNN_FORWARD) {
         TRY(dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_training, algorithm, t->src, t->dst,
                                               w->stride, w->kernel, w->dilation, w->pad_before, w->pad_after),
@@ -308,30 +307,30 @@ int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struc
                                                w->dilation, w->pad_before, w->pad_after),
             name);
     }
-    TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), name);
+    TRY(dnnl_primitive_desc_iterator_create(ret, &desc, attributes, engine, hint), name);
     return KIT_OK;
 }
 
-/* An operation descriptor becomes a primitive descriptor, or says why not. */
+/* An operation descriptor becomes a walk, or says why not. A walk of 2.6 points to it, hence `static`: each
+ * walk is at its end before another one of its kind begins. */
 #define DESCRIBED(init, name)                                                                                \
     do {                                                                                                     \
         TRY(init, name);                                                                                     \
-        TRY(dnnl_primitive_desc_create(ret, &desc, attributes, engine, hint), name);                         \
+        TRY(dnnl_primitive_desc_iterator_create(ret, &desc, attributes, engine, hint), name);                \
     } while (0)
 
-int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
-                  dnnl_primitive_desc_t *ret)
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst, onednn_walk *ret)
 {
     const dnnl_primitive_desc_t hint = NULL;
-    dnnl_matmul_desc_t desc;
+    static dnnl_matmul_desc_t desc;
     DESCRIBED(dnnl_matmul_desc_init(&desc, src, weights, NULL, dst), "matmul");
     return KIT_OK;
 }
 
 int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, onednn_const_md bias,
-                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                         dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
-    dnnl_inner_product_desc_t desc;
+    static dnnl_inner_product_desc_t desc;
     switch (pass) {
     case ONEDNN_FORWARD:
         DESCRIBED(dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_training, t->src, t->weights, bias,
@@ -350,11 +349,10 @@ int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *t, 
     return KIT_OK;
 }
 
-int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
-                      dnnl_primitive_desc_t *ret)
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     const unsigned flags = dnnl_use_scale | dnnl_use_shift;
-    dnnl_batch_normalization_desc_t desc;
+    static dnnl_batch_normalization_desc_t desc;
     if (!backward) {
         DESCRIBED(dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_training, data,
                                                              ONEDNN_EPSILON, flags),
@@ -368,10 +366,10 @@ int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t
 }
 
 int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
-                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                      dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     const unsigned flags = dnnl_use_scale | dnnl_use_shift;
-    dnnl_layer_normalization_desc_t desc;
+    static dnnl_layer_normalization_desc_t desc;
     if (!backward) {
         DESCRIBED(dnnl_layer_normalization_forward_desc_init(&desc, dnnl_forward_training, data, statistics,
                                                              ONEDNN_EPSILON, flags),
@@ -385,9 +383,9 @@ int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md stati
 }
 
 int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
-    dnnl_softmax_v2_desc_t desc;
+    static dnnl_softmax_v2_desc_t desc;
     if (!backward) {
         DESCRIBED(
             dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_training, algorithm, data, data, axis),
@@ -400,9 +398,9 @@ int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md dat
 }
 
 int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                   dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
-    dnnl_eltwise_desc_t desc;
+    static dnnl_eltwise_desc_t desc;
     if (!backward) {
         DESCRIBED(dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_training, algorithm, data, alpha, beta),
                   "forward eltwise");
@@ -414,21 +412,21 @@ int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md dat
 }
 
 int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
-                     dnnl_primitive_desc_t *ret)
+                     onednn_walk *ret)
 {
     const dnnl_primitive_desc_t hint = NULL;
-    dnnl_reduction_desc_t desc;
+    static dnnl_reduction_desc_t desc;
     DESCRIBED(dnnl_reduction_desc_init(&desc, algorithm, src, dst, p, 0), "reduction");
     return KIT_OK;
 }
 
 int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
                      const struct onednn_recurrent *t, const struct onednn_recurrent *g,
-                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+                     dnnl_primitive_desc_t hint, onednn_walk *ret)
 {
     const unsigned flags = dnnl_rnn_flags_undef;
     dnnl_status_t status = dnnl_invalid_arguments;
-    dnnl_rnn_desc_t desc;
+    static dnnl_rnn_desc_t desc;
     switch (cell) {
     case ONEDNN_RNN_TANH:
         status =
@@ -473,6 +471,24 @@ int onednn_open(void)
     TRY(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "stream creation");
     TRY(dnnl_primitive_attr_create(&attributes), "attribute creation");
     TRY(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user), "scratchpad mode");
+    TRY(dnnl_get_primitive_cache_capacity(&cache_capacity), "asking for the cache of primitives");
+    return KIT_OK;
+}
+
+int onednn_choose(const char *choice)
+{
+    const bool deterministic = choice && strcmp(choice, ONEDNN_DETERMINISTIC) == 0;
+    /* A walk that finds its first implementation in the cache gives it again as the second (2.6). */
+    TRY(dnnl_set_primitive_cache_capacity(choice && !deterministic ? 0 : cache_capacity),
+        "setting the cache of primitives");
+#if DNNL_VERSION_MAJOR > 3 || (DNNL_VERSION_MAJOR == 3 && DNNL_VERSION_MINOR >= 4)
+    TRY(dnnl_primitive_attr_set_deterministic(attributes, deterministic), "the deterministic attribute");
+#else
+    if (deterministic) {
+        return kit_skip("version", "oneDNN %d.%d has no deterministic attribute, 3.4 is the first that has",
+                        DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR);
+    }
+#endif
     return KIT_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * oneDNN for the probes that link it: one engine and stream per process, memory descriptors, and one prepared
- * primitive with its operands bound. This file and its .c are the only place that knows whether oneDNN is 2.x
- * (descriptors are structs, operation descriptors exist) or 3.x (opaque handles, none).
+ * primitive with its operands bound. This file, its .c and onednn_choice.c are the only place that knows
+ * whether oneDNN is 2.x (descriptors are structs, operation descriptors exist) or 3.x (opaque handles, none).
  * Thread rule: everything from the program's one thread; oneDNN's own threads are OpenMP's.
  * Source of the calls: oneDNN developer guide 2.6 and 3.7, C API.
  */
@@ -18,14 +18,31 @@
 #if DNNL_VERSION_MAJOR >= 3
 typedef dnnl_memory_desc_t onednn_md;
 typedef const_dnnl_memory_desc_t onednn_const_md;
+typedef dnnl_primitive_desc_t onednn_walk;
 #else
 typedef dnnl_memory_desc_t *onednn_md;
 typedef const dnnl_memory_desc_t *onednn_const_md;
+typedef dnnl_primitive_desc_iterator_t onednn_walk;
 #endif
 
 /* The functions of struct kit_program. */
 int onednn_open(void);
 int onednn_libraries(struct kit_library *ret, int max);
+
+/* Choices: ONEDNN_DETERMINISTIC, which leaves the implementation to the library, then every implementation by
+ * the name that the library gives it. */
+#define ONEDNN_DETERMINISTIC "deterministic"
+/* The first that prepare calls: descriptors are made for this choice from here on. KIT_SKIPPED "version"
+ * where this oneDNN has no deterministic attribute; 3.4 is the first that does. */
+int onednn_choose(const char *choice);
+/* Ends a walk over the implementations of one operation, which begins at the library's own choice, at that of
+ * `choice` (NULL: where it stands); its descriptor is owned. KIT_SKIPPED "unsupported": there is none such. A
+ * hint must live until then. */
+int onednn_take(onednn_walk walk, const char *choice, dnnl_primitive_desc_t *ret);
+/* For struct op: prepares as far as the names of all implementations are known. */
+int onednn_choices(int (*prepare)(struct kit_call *, struct kit_prepared *),
+                   void (*release)(struct kit_call *), const struct kit_params *params,
+                   const char *const **ret_names, int *ret_count);
 
 /* A descriptor of `ndim` logical extents in one of oneDNN's layouts; dnnl_format_tag_any leaves the layout to
  * the library. NULL when oneDNN refuses. Owned: onednn_md_free. */
@@ -48,32 +65,29 @@ void onednn_tensors_free(struct onednn_tensors *tensors);
 
 enum onednn_pass { ONEDNN_FORWARD, ONEDNN_BACKWARD_DATA, ONEDNN_BACKWARD_WEIGHTS };
 
-/* Primitive descriptors. `hint` is the forward one of a backward pass, else NULL. The scratchpad is the
- * user's, so that the kit can poison it. KIT_SKIPPED "unsupported" when no implementation fits. */
+/* Primitive descriptors: a walk over all that the library offers, for onednn_take. `hint` is the forward one
+ * of a backward pass, else NULL. The scratchpad is the user's, so that the kit can poison it. KIT_SKIPPED
+ * "unsupported" when no implementation fits. */
 int onednn_convolution(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *tensors,
-                       const struct onednn_window *window, dnnl_primitive_desc_t hint,
-                       dnnl_primitive_desc_t *ret);
+                       const struct onednn_window *window, dnnl_primitive_desc_t hint, onednn_walk *ret);
 int onednn_pooling(enum onednn_pass pass, dnnl_alg_kind_t algorithm, const struct onednn_tensors *tensors,
-                   const struct onednn_window *window, dnnl_primitive_desc_t hint,
-                   dnnl_primitive_desc_t *ret);
+                   const struct onednn_window *window, dnnl_primitive_desc_t hint, onednn_walk *ret);
 
 /* The same for other primitives. A backward pass of elementwise kind has its gradients in the layout of
  * `data`. */
 #define ONEDNN_EPSILON 1e-5f /* added to variances */
-int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst,
-                  dnnl_primitive_desc_t *ret);
+int onednn_matmul(onednn_const_md src, onednn_const_md weights, onednn_const_md dst, onednn_walk *ret);
 int onednn_inner_product(enum onednn_pass pass, const struct onednn_tensors *tensors, onednn_const_md bias,
-                         dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
-int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint,
-                      dnnl_primitive_desc_t *ret);
+                         dnnl_primitive_desc_t hint, onednn_walk *ret);
+int onednn_batch_norm(bool backward, onednn_const_md data, dnnl_primitive_desc_t hint, onednn_walk *ret);
 int onednn_layer_norm(bool backward, onednn_const_md data, onednn_const_md statistics,
-                      dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+                      dnnl_primitive_desc_t hint, onednn_walk *ret);
 int onednn_softmax(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, int axis,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+                   dnnl_primitive_desc_t hint, onednn_walk *ret);
 int onednn_eltwise(bool backward, dnnl_alg_kind_t algorithm, onednn_const_md data, float alpha, float beta,
-                   dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+                   dnnl_primitive_desc_t hint, onednn_walk *ret);
 int onednn_reduction(dnnl_alg_kind_t algorithm, onednn_const_md src, onednn_const_md dst, float p,
-                     dnnl_primitive_desc_t *ret);
+                     onednn_walk *ret);
 int onednn_reorder(onednn_const_md from, onednn_const_md to, dnnl_primitive_desc_t *ret);
 
 /* Recurrent layers. Descriptors of their tensors, or of the gradients of these; those of the cell state are
@@ -87,7 +101,7 @@ struct onednn_recurrent {
  * the gradients of weights and bias. */
 int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_direction_t direction,
                      const struct onednn_recurrent *tensors, const struct onednn_recurrent *gradients,
-                     dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret);
+                     dnnl_primitive_desc_t hint, onednn_walk *ret);
 
 #define ONEDNN_MAX_ARGS 24
 #define ONEDNN_WORKSPACE (-1) /* instead of an operand's number: a place in the kit's workspace */

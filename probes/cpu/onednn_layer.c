@@ -37,8 +37,10 @@ void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct k
     }
 }
 
-int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count)
+int onednn_layer_open(struct onednn_layer *layer, const char *choice, const struct onednn_tensor *tensors,
+                      int count)
 {
+    layer->choice = choice;
     for (int i = 0; i < count; i++) {
         const struct onednn_tensor *t = &tensors[i];
         layer->plain[i] = onednn_md_make(t->ndim, t->shape, t->dtype, plain_tag(t->ndim));
@@ -48,7 +50,7 @@ int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *te
             return kit_fail("oneDNN refused a descriptor of '%s'", t->name);
         }
     }
-    return KIT_OK;
+    return onednn_choose(choice);
 }
 
 int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
@@ -89,16 +91,19 @@ int onednn_layer_bind_reordered(struct onednn_layer *layer, struct onednn_call *
     return rc ? rc : onednn_bind_internal_as(call, arg, wanted, place);
 }
 
-int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
-                         bool backward, onednn_describer *describe, struct kit_prepared *ret)
+int onednn_layer_prepare(struct onednn_layer *layer, const char *choice, const struct onednn_tensor *tensors,
+                         int count, bool backward, onednn_describer *describe, struct kit_prepared *ret)
 {
     dnnl_primitive_desc_t hint = NULL;
-    int rc = onednn_layer_open(layer, tensors, count);
+    onednn_walk walk;
+    int rc = onednn_layer_open(layer, choice, tensors, count);
     if (rc == KIT_OK && backward) {
-        rc = describe(layer, false, NULL, &hint);
+        rc = describe(layer, false, NULL, &walk);
+        rc = rc ? rc : onednn_take(walk, NULL, &hint);
     }
     if (rc == KIT_OK) {
-        rc = describe(layer, backward, hint, &layer->call.descriptor);
+        rc = describe(layer, backward, hint, &walk);
+        rc = rc ? rc : onednn_take(walk, choice, &layer->call.descriptor);
     }
     if (hint) {
         dnnl_primitive_desc_destroy(hint);

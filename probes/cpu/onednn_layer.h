@@ -28,6 +28,7 @@ enum { ONEDNN_LAYER_REORDERS = 4 };
 
 /* The first member of a program's state: pack, unpack and release below find it there. */
 struct onednn_layer {
+    const char *choice; /* of the kit's call; what descriptors are made for, and layer->call's is taken by */
     struct onednn_call
         reorder[ONEDNN_LAYER_REORDERS]; /* run first: operands into layouts of one of the passes */
     int reorders;
@@ -39,8 +40,9 @@ struct onednn_layer {
 
 /* The kit's operands, by number as the tensors; flops is left to the caller. */
 void onednn_layer_shape(const struct onednn_tensor *tensors, int count, struct kit_shape *ret);
-/* Memory descriptors, plain and native. */
-int onednn_layer_open(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count);
+/* Memory descriptors, plain and native; layer->choice. Before any other descriptor is made. */
+int onednn_layer_open(struct onednn_layer *layer, const char *choice, const struct onednn_tensor *tensors,
+                      int count);
 /* Binds every tensor that is an argument to layer->call, whose descriptor is set, and finishes it. */
 int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
                       struct kit_prepared *ret);
@@ -50,13 +52,13 @@ int onednn_layer_bind(struct onednn_layer *layer, const struct onednn_tensor *te
 int onednn_layer_bind_reordered(struct onednn_layer *layer, struct onednn_call *call, int arg, int operand,
                                 struct kit_prepared *ret);
 
-/* Makes the primitive descriptor of the state that begins with `layer`: of its forward pass, or with that as
+/* Primitive descriptors of the state that begins with `layer`: of its forward pass, or with one of those as
  * the `hint` of its backward one. */
 typedef int onednn_describer(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                             dnnl_primitive_desc_t *ret);
+                             onednn_walk *ret);
 /* All of prepare that comes after the parameters: descriptors of tensors and primitive, bound arguments. */
-int onednn_layer_prepare(struct onednn_layer *layer, const struct onednn_tensor *tensors, int count,
-                         bool backward, onednn_describer *describe, struct kit_prepared *ret);
+int onednn_layer_prepare(struct onednn_layer *layer, const char *choice, const struct onednn_tensor *tensors,
+                         int count, bool backward, onednn_describer *describe, struct kit_prepared *ret);
 
 /* For struct op. */
 int onednn_layer_run(struct kit_call *call, const struct kit_buffers *buffers);
@@ -77,8 +79,13 @@ void onednn_layer_release(struct kit_call *call);
     {                                                                                                        \
         return prepare(call, __VA_ARGS__, ret);                                                              \
     }                                                                                                        \
+    static int choices_##id(const struct kit_params *params, const char *const **ret_names, int *ret_count)  \
+    {                                                                                                        \
+        return onednn_choices(prepare_##id, releaser, params, ret_names, ret_count);                         \
+    }                                                                                                        \
     static const struct op id = {.name = text,                                                               \
                                  .describe = describe_##id,                                                  \
+                                 .choices = choices_##id,                                                    \
                                  .prepare = prepare_##id,                                                    \
                                  .pack = onednn_layer_pack,                                                  \
                                  .unpack = onednn_layer_unpack,                                              \

@@ -70,7 +70,7 @@ static int make_tensors(const struct kit_pool *g, bool plain, struct onednn_tens
     return ret->src && ret->dst ? KIT_OK : kit_fail("oneDNN refused a tensor descriptor");
 }
 
-static int make_descriptors(struct state *state)
+static int make_descriptors(struct state *state, const char *choice)
 {
     static const dnnl_alg_kind_t algorithms[] = {dnnl_pooling_max, dnnl_pooling_avg_include_padding,
                                                  dnnl_pooling_avg_exclude_padding};
@@ -82,14 +82,15 @@ static int make_descriptors(struct state *state)
                                          .pad_before = {g->pad, g->pad},
                                          .pad_after = {after_h, after_w}};
     struct onednn_tensors tensors = {0};
-    int rc = make_tensors(g, state->is_plain, &tensors);
-    if (rc == KIT_OK) {
-        rc = onednn_pooling(ONEDNN_FORWARD, algorithms[g->kind], &tensors, &window, NULL,
-                            &state->forward.descriptor);
-    }
+    onednn_walk walk;
+    int rc = onednn_choose(choice);
+    rc = rc ? rc : make_tensors(g, state->is_plain, &tensors);
+    rc = rc ? rc : onednn_pooling(ONEDNN_FORWARD, algorithms[g->kind], &tensors, &window, NULL, &walk);
+    rc = rc ? rc : onednn_take(walk, state->is_backward ? NULL : choice, &state->forward.descriptor);
     if (rc == KIT_OK && state->is_backward) {
         rc = onednn_pooling(ONEDNN_BACKWARD_DATA, algorithms[g->kind], &tensors, &window,
-                            state->forward.descriptor, &state->backward.descriptor);
+                            state->forward.descriptor, &walk);
+        rc = rc ? rc : onednn_take(walk, choice, &state->backward.descriptor);
     }
     onednn_tensors_free(&tensors);
     return rc;
@@ -135,7 +136,7 @@ static int prepare(struct kit_call *call, bool is_backward, struct kit_prepared 
     state->is_backward = is_backward;
     int rc = read_params(call->params, &state->pool, &state->is_plain);
     if (rc == KIT_OK) {
-        rc = make_descriptors(state);
+        rc = make_descriptors(state, call->choice);
     }
     if (rc == KIT_OK) {
         rc = make_tensors(&state->pool, true, &state->plain);
@@ -200,9 +201,20 @@ static int unpack(struct kit_call *call, int operand, const void *native, void *
     return permute(call, operand, native, logical, false);
 }
 
+static int choices_forward(const struct kit_params *params, const char *const **ret_names, int *ret_count)
+{
+    return onednn_choices(prepare_forward, release, params, ret_names, ret_count);
+}
+
+static int choices_backward(const struct kit_params *params, const char *const **ret_names, int *ret_count)
+{
+    return onednn_choices(prepare_backward, release, params, ret_names, ret_count);
+}
+
 static const struct op pool_forward = {
     .name = "pool-forward",
     .describe = describe_forward,
+    .choices = choices_forward,
     .prepare = prepare_forward,
     .pack = pack,
     .unpack = unpack,
@@ -213,6 +225,7 @@ static const struct op pool_forward = {
 static const struct op average_pool_backward = {
     .name = "average-pool-backward",
     .describe = describe_backward,
+    .choices = choices_backward,
     .prepare = prepare_backward,
     .pack = pack,
     .unpack = unpack,
@@ -223,6 +236,7 @@ static const struct op average_pool_backward = {
 static const struct op max_pool_backward = {
     .name = "max-pool-backward",
     .describe = describe_backward,
+    .choices = choices_backward,
     .prepare = prepare_backward,
     .pack = pack,
     .unpack = unpack,

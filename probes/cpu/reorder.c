@@ -69,12 +69,6 @@ static int describe(const struct kit_params *params, struct kit_shape *ret)
     return KIT_OK;
 }
 
-static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                              dnnl_primitive_desc_t *ret)
-{
-    return onednn_reorder(layer->native[FROM], layer->native[TO], ret);
-}
-
 static int prepare(struct kit_call *call, struct kit_prepared *ret)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -84,7 +78,10 @@ static int prepare(struct kit_call *call, struct kit_prepared *ret)
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
     tensors_of(s, tensors);
-    return onednn_layer_prepare(&s->layer, tensors, 2, false, describe_primitive, ret);
+    struct onednn_layer *const layer = &s->layer;
+    int rc = onednn_layer_open(layer, call->choice, tensors, 2);
+    rc = rc ? rc : onednn_reorder(layer->native[FROM], layer->native[TO], &layer->call.descriptor);
+    return rc ? rc : onednn_layer_bind(layer, tensors, 2, ret);
 }
 
 /* To nearest, ties to even, in the type that is written. */

@@ -143,6 +143,7 @@ static struct onednn_recurrent recurrent_of(const onednn_md *md)
     };
 }
 
+/* The layer's own pass by its choice, the forward one before it as the library has it. */
 static int describe_primitive(const struct state *s, dnnl_prop_kind_t pass, dnnl_primitive_desc_t hint,
                               dnnl_primitive_desc_t *ret)
 {
@@ -154,11 +155,13 @@ static int describe_primitive(const struct state *s, dnnl_prop_kind_t pass, dnnl
         s->rnn.directions == 2 ? dnnl_bidirectional_concat : dnnl_unidirectional_left2right;
     const bool backward = pass == dnnl_backward;
     onednn_md md[KIT_RNN_ALL] = {NULL};
+    onednn_walk walk;
     int rc = make_descriptors(s, backward, md);
     const struct onednn_recurrent tensors = recurrent_of(md), gradients = recurrent_of(md + KIT_RNN_TENSORS);
     rc = rc ? rc
             : onednn_recurrent(cells[s->rnn.cell], pass, direction, &tensors, backward ? &gradients : NULL,
-                               hint, ret);
+                               hint, &walk);
+    rc = rc ? rc : onednn_take(walk, pass == s->pass ? s->layer.choice : NULL, ret);
     free_descriptors(md);
     return rc;
 }
@@ -252,7 +255,7 @@ static int prepare(struct kit_call *call, dnnl_prop_kind_t pass, struct kit_prep
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
     const int count = tensors_of(s, tensors);
-    int rc = onednn_layer_open(&s->layer, tensors, count);
+    int rc = onednn_layer_open(&s->layer, call->choice, tensors, count);
     rc = rc ? rc : pass == dnnl_backward ? prepare_backward(s, ret) : prepare_alone(s, ret);
     return rc ? rc : onednn_layer_bind(&s->layer, tensors, count, ret);
 }

@@ -70,7 +70,7 @@ static int describe(const struct kit_params *params, bool backward, struct kit_s
 }
 
 static int describe_primitive(const struct onednn_layer *layer, bool backward, dnnl_primitive_desc_t hint,
-                              dnnl_primitive_desc_t *ret)
+                              onednn_walk *ret)
 {
     const struct state *s = (const struct state *)layer;
     return onednn_softmax(backward, s->log ? dnnl_softmax_log : dnnl_softmax_accurate, layer->native[0],
@@ -85,8 +85,8 @@ static int prepare(struct kit_call *call, bool backward, struct kit_prepared *re
     if (!s || read_params(call->params, backward, s)) {
         return s ? KIT_FAILED : kit_fail("out of memory");
     }
-    return onednn_layer_prepare(&s->layer, tensors, tensors_of(s, tensors), backward, describe_primitive,
-                                ret);
+    return onednn_layer_prepare(&s->layer, call->choice, tensors, tensors_of(s, tensors), backward,
+                                describe_primitive, ret);
 }
 
 /* The line through a cell along the axis: where it begins, how far its elements are apart, how many there

@@ -198,9 +198,9 @@ const SIGNS = { "!": "≠", "-": "–", ".": "·" };
 
 const settings = (axis) => {
   const element = make("ul", { class: "settings" });
-  for (const [setting, letters] of axis.settings) {
+  for (const [setting, letters, chosen] of axis.settings) {
     const shown = [...letters].map((letter) => SIGNS[letter] ?? letter).join("");
-    element.append(make("li", {}, make("b", {}, setting || "base"), make("span", { class: "bits" }, shown)));
+    element.append(make("li", {}, make("b", {}, [setting || "base", chosen].filter(Boolean).join(" ")), make("span", { class: "bits" }, shown)));
   }
   return make("div", {}, element, axis.dropped ? make("p", { class: "note" }, axis.dropped) : null);
 };

@@ -170,13 +170,13 @@ static char letter_of(const json_t *setting, json_t *seeds)
     return place < sizeof(alphabet) - 1 ? alphabet[place] : '*';
 }
 
-/* [[setting, its letters in the order of the seeds]...] */
+/* [[setting, its letters in the order of the seeds, what ran there if it is told]...] */
 static json_t *settings_of(const json_t *axis)
 {
     const json_t *settings = json_object_get(axis, "settings");
     const size_t count = json_array_size(settings);
     struct dp_text *letters = dp_alloc(count, sizeof(letters[0])); /* of the rows, in their order */
-    json_t *rows = json_array(), *places = json_object(), *seeds = json_object();
+    json_t *rows = json_array(), *places = json_object(), *seeds = json_object(), *chosen = json_array();
     for (size_t i = 0; i < count; i++) {
         const json_t *setting = json_array_get(settings, i);
         const char *name = dp_json_string(setting, "setting", "");
@@ -184,14 +184,20 @@ static json_t *settings_of(const json_t *axis)
             letters[json_array_size(rows)] = DP_TEXT(LETTERS_MOST);
             json_object_set_new(places, name, json_integer((json_int_t)json_array_size(rows)));
             json_array_append_new(rows, json_pack("[o]", shown_string(name)));
+            json_array_append_new(chosen, shown_string(dp_json_string(setting, "chosen", "")));
         }
         dp_text_add(&letters[dp_json_int(places, name, 0)], &(char){letter_of(setting, seeds)}, 1);
     }
     for (size_t i = 0; i < json_array_size(rows); i++) {
-        json_array_append_new(json_array_get(rows, i), json_string(letters[i].data));
+        json_t *row = json_array_get(rows, i), *ran = json_array_get(chosen, i);
+        json_array_append_new(row, json_string(letters[i].data));
+        if (json_string_length(ran) > 0) {
+            json_array_append(row, ran);
+        }
         dp_text_free(&letters[i]);
     }
     free(letters);
+    json_decref(chosen);
     json_decref(places);
     json_decref(seeds);
     return rows;

@@ -313,6 +313,15 @@ static char *with_changed(const json_t *entry, char *note)
     return both ? both : note;
 }
 
+/* Adds a part to a note, of which each may be empty. Takes over both. Owned. */
+static char *with_part(char *note, char *part)
+{
+    char *both = dp_printf("%s%s%s", note, note[0] && part[0] ? "; " : "", part);
+    free(note);
+    free(part);
+    return both;
+}
+
 static char *note_of(const json_t *entry, const json_t *result)
 {
     const char *observed = dp_json_string(result, "observed", "");
@@ -333,10 +342,7 @@ static char *note_of(const json_t *entry, const json_t *result)
         const char *said = capped                          ? capped
                            : strcmp(status, "broken") == 0 ? "the guarantee says that these bits do not move"
                                                            : declared_text(entry, result);
-        char *orders = dp_orders_note(result, entry);
-        char *note = dp_printf("%s%s%s", said, said[0] && orders[0] ? "; " : "", orders);
-        free(orders);
-        return note;
+        return with_part(dp_strdup(said), dp_orders_note(result, entry));
     }
     return dp_printf("%s%s%s", reason, text[0] ? ": " : "", text);
 }
@@ -344,5 +350,6 @@ static char *note_of(const json_t *entry, const json_t *result)
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result)
 {
     const json_t *entry = entry_of(sheet, result);
-    return with_fault(entry, note_of(entry, result));
+    char *note = with_fault(entry, note_of(entry, result));
+    return sheet->verbose ? with_part(note, dp_algorithms_note(entry)) : note;
 }

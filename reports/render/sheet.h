@@ -43,6 +43,9 @@ char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result);
 /* Why its bits moved along the axes that it is sensitive to: by another order of additions, or not, maybe
  * empty. Owned. */
 char *dp_orders_note(const json_t *result, const json_t *entry);
+/* Which implementations give the same bits, where some do not: "bits by algorithm: jit = gemm, ref". Owned.
+ */
+char *dp_algorithms_note(const json_t *entry);
 /* That its order changes from run to run, of an entry of measurements.cases; NULL: it was not seen to. Owned.
  */
 char *dp_orders_changed(const json_t *entry);

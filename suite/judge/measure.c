@@ -179,6 +179,10 @@ static json_t *setting_json(const struct dp_view *view, const struct dp_fact *fa
     if (observed && fact->request->cap) {
         add_capped(view, fact, setting);
     }
+    const char *chosen = dp_json_string(fact->answer, "chosen", NULL);
+    if (observed && chosen && dp_request_varies(fact->request, "algorithm")) {
+        json_object_set_new(setting, "chosen", json_string(chosen));
+    }
     if (observed) {
         json_object_set_new(setting, "runs", json_integer(fact->request->runs));
         json_object_set_new(setting, "distinct", json_integer((json_int_t)fact->distinct));

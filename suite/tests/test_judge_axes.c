@@ -49,6 +49,35 @@ static void test_busy(void **state)
     lab_free(lab);
 }
 
+/* A setting of axis algorithm is a number: what ran there stands beside it, along no other axis. */
+static void test_algorithm(void **state)
+{
+    static const char *const axes[][3] = {{"algorithm", "1", "2"}, {"threads", "2", "4"}};
+    struct lab *lab = lab_new();
+    const int item = lab_case(lab, ID, PROMISED);
+    lab_base(lab, item);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *quick = lab_obs("a2"), *slow = lab_obs(i == 0 ? "f2" : "a2");
+        json_object_set_new(quick, "chosen", json_string("jit"));
+        json_object_set_new(slow, "chosen", json_string("ref"));
+        lab_ask(lab, item, axes[i][0], axes[i][1], 0, "wide", 2, quick);
+        lab_ask(lab, item, axes[i][0], axes[i][2], 0, "wide", 2, slow);
+    }
+    expect(lab, 0, "repeats", "kept");
+    assert_true(names(lab_result(lab, ID), "sensitive_to", "algorithm"));
+    assert_false(names(lab_result(lab, ID), "sensitive_to", "threads"));
+    const json_t *all = json_object_get(lab_find(lab->judged.measurements, "case", ID), "axes");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *settings = json_object_get(json_object_get(all, axes[i][0]), "settings");
+        assert_int_equal(json_array_size(settings), 2);
+        for (size_t k = 0; k < 2; k++) {
+            const char *chosen = dp_json_string(json_array_get(settings, k), "chosen", "none");
+            assert_string_equal(chosen, i > 0 ? "none" : k == 0 ? "jit" : "ref");
+        }
+    }
+    lab_free(lab);
+}
+
 /* An axis that acts on each run yields sensitivity only where the guarantee does not speak of it. */
 static void test_concurrency(void **state)
 {
@@ -292,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_in_schemas),
         cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_algorithm),
         cmocka_unit_test(test_concurrency),
         cmocka_unit_test(test_remedy_along),
         cmocka_unit_test(test_isa),

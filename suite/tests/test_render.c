@@ -219,6 +219,43 @@ static void test_many_sensitive(void **state)
     json_decref(report);
 }
 
+/* Which implementations agree is told where some do not, and only to who asks. */
+static void test_bits_by_algorithm(void **state)
+{
+    static const struct {
+        const char *sha256[3], *text;
+        bool moved;
+    } rows[] = {
+        {{"a", "a", "b"}, "bits by algorithm: jit = gemm, ref\n", true},
+        {{"a", "b", "a"}, "bits by algorithm: jit = ref, gemm\n", true},
+        {{"a", "b", NULL}, "bits by algorithm: jit, gemm\n", true}, /* the last does not repeat */
+        {{"a", "a", "a"}, NULL, false},
+    };
+    static const char *const chosen[] = {"jit", "gemm", "ref"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *settings = json_array();
+        for (int k = 0; k < 6; k++) { /* the second seed says nothing that the first does not */
+            json_array_append_new(settings, json_pack("{ss ss ss ss*}", "setting", "", "chosen",
+                                                      chosen[k % 3], "seed", k < 3 ? "1/0" : "1/1", "sha256",
+                                                      k < 3 ? rows[i].sha256[k] : "c"));
+        }
+        json_t *report =
+            json_pack("{s{s[{ss ss ss ss s{ss} s[]}]} s{s[{ss s{s{so sb}}}]}}", "body", "results", "case",
+                      "cpu/conv/a", "backend", "cpu", "family", "conv", "observed", "repeats", "guarantee",
+                      "status", "kept", "sensitive_to", "measurements", "cases", "case", "cpu/conv/a", "axes",
+                      "algorithm", "settings", settings, "moved", rows[i].moved);
+        const struct dp_render_options plain = {0}, verbose = {.verbose = true};
+        struct dp_text out = render(report, "text", &verbose);
+        assert_int_equal(count_of(&out, rows[i].text ? rows[i].text : "bits by algorithm"),
+                         rows[i].text != NULL);
+        dp_text_free(&out);
+        out = render(report, "text", &plain);
+        assert_int_equal(count_of(&out, "bits by algorithm"), 0);
+        dp_text_free(&out);
+        json_decref(report);
+    }
+}
+
 static char *without_colour(const char *text)
 {
     char *copy = dp_strdup(text), *to = copy;
@@ -391,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_hostile_report_as_read),
         cmocka_unit_test(test_what_to_do),
         cmocka_unit_test(test_many_sensitive),
+        cmocka_unit_test(test_bits_by_algorithm),
         cmocka_unit_test(test_colour_only_repeats_words),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_json),
