@@ -317,7 +317,7 @@ class BadInput(Case):
     def test_file_size_limit(self):
         """Beyond `ulimit -f` a write fails; the table still comes out, and the exit code says that data is lost."""
         line = f'ulimit -f 8; exec "{DETPROBE}" run "fake/good/*" --level quick -o report.json'
-        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        variables = {**surroundings.plain(), "DETPROBE_PROBE_PATH": str(FAKES)}
         done = subprocess.run(
             ["bash", "-c", line], env=variables, cwd=self.folder, capture_output=True, text=True, timeout=60
         )
@@ -559,7 +559,7 @@ class Kill(Case):
     def start(self, *more):
         log = self.folder / "report.json.log.jsonl"
         log.unlink(missing_ok=True)
-        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        variables = {**surroundings.plain(), "DETPROBE_PROBE_PATH": str(FAKES)}
         command = [DETPROBE, "run", *self.CHOSEN, *QUICK, *more, "-o", self.file]
         process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not log.exists() or log.read_text().count("\n") < 5:
@@ -684,7 +684,8 @@ class Descriptors(Case):
     """Standard descriptors that are closed, full, gone, or the report itself: nothing lands in the wrong file."""
 
     def shell(self, line, **variables):
-        environment = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES), "DETPROBE": str(DETPROBE), **variables}
+        environment = {**surroundings.plain(), "DETPROBE_PROBE_PATH": str(FAKES), "DETPROBE": str(DETPROBE),
+                       **variables}
         return subprocess.run(
             ["bash", "-c", line], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=60
         )
@@ -730,7 +731,7 @@ class Descriptors(Case):
 
     def test_interrupt_ends_the_wait_for_a_reader(self):
         os.mkfifo(self.folder / "pipe")
-        variables = {**os.environ, "DETPROBE_PROBE_PATH": str(FAKES)}
+        variables = {**surroundings.plain(), "DETPROBE_PROBE_PATH": str(FAKES)}
         command = [DETPROBE, "run", "fake/good/repeats", *QUICK, "--quiet", "-o", self.folder / "pipe"]
         process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True)
         self.assertIn("no guarantee broken", process.stdout.readline())

@@ -7,7 +7,6 @@ usage: test_hostile.py DETPROBE SOURCE_FOLDER [TEST...]
 
 import hashlib
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -252,7 +251,7 @@ class Names(Case):
         case = {"id": "cpu/dies/x", "op": "x", "guarantee": {"level": "unstated"}}
         file = {"schema_version": "1.0", "program": "probe", "cases": [case]}
         (folder / "probe.json").write_text(json.dumps(file))
-        environment = {**os.environ, "DETPROBE_PROBE_PATH": str(folder)}
+        environment = {**surroundings.plain(), "DETPROBE_PROBE_PATH": str(folder)}
         subprocess.run([DETPROBE, "run", case["id"], "--level", "quick", "-o", folder / "begun.out"], env=environment,
                        capture_output=True, timeout=60)
         return json.loads((folder / "begun.out.log.jsonl").read_text().splitlines()[0])["plan"]
