@@ -8,6 +8,7 @@
 
 #include "reports/model.h"
 #include "suite/attribute/explain.h"
+#include "suite/attribute/standalone.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/command/asking.h"
@@ -16,6 +17,7 @@
 struct explain_options {
     struct asking_options asking;
     int64_t runs;
+    const char *standalone;
     bool json;
 };
 
@@ -35,6 +37,11 @@ static const struct dp_option option_table[] = {
         "measure the libraries of this Python environment, prefix or process (pid:N) and no others; wanted "
         "where the report is of one")},
     {OPTION(DURATION, "timeout", "TIME", asking.timeout_ns, "the most one request may take")},
+    {OPTION(STRING, "standalone", "FILE", standalone,
+            "write a file of C (FILE.c) or Python (FILE.py) that shows the difference without detprobe, of "
+            "at most "
+            "80 lines, for the tracker of whose library it is; only for cases whose catalogue says how it is "
+            "called")},
     {OPTION(FLAG, "json", NULL, json, "print one object")},
 };
 
@@ -60,7 +67,8 @@ static const struct dp_command_line command_line = {
         "Transactions on Software Engineering 28(2), 2002).",
     .exits = {{DP_EXIT_OK, "the case repeats here, and nothing that was tried moves its bits"},
               {DP_EXIT_FINDINGS, "something moves its bits, or it varies by itself"},
-              {DP_EXIT_NO_VERDICT, "an error of the program, or the stack was not used"},
+              {DP_EXIT_NO_VERDICT,
+               "an error of the program, the stack was not used, or the file was not written"},
               {DP_EXIT_DATA, "bad report, catalogue file or stack, or the case is another one here"},
               {DP_EXIT_NOTHING_RAN, "the case cannot run here"}},
     .examples = {{"detprobe explain report.json python/stdlib/list-sum", "whether anything moves its bits"},
@@ -213,6 +221,29 @@ static void print_text(const json_t *document)
 
 /* --- the command --- */
 
+/* Where something was found. */
+static int write_standalone(const struct explain_options *o, const struct dp_case *item,
+                            const json_t *document, struct dp_err *err)
+{
+    if (!o->standalone || strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0) {
+        return 0;
+    }
+    char *text = dp_standalone_text(item, document, o->standalone, err);
+    const int rc = text ? dp_file_write(o->standalone, text, strlen(text), err) : -1;
+    free(text);
+    return rc;
+}
+
+static void print(const struct explain_options *o, const json_t *document)
+{
+    if (o->json) {
+        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+        putchar('\n');
+    } else {
+        print_text(document);
+    }
+}
+
 static int explain(const struct explain_options *o, const struct dp_strings *operands, struct dp_err *err)
 {
     struct asking asking = {0};
@@ -223,18 +254,15 @@ static int explain(const struct explain_options *o, const struct dp_strings *ope
     }
     json_t *report = dp_report_load(operands->items[0], err);
     if (report &&
-        asking_open(&o->asking, report, operands->items[0], operands->items[1], &asking, err) == 0) {
+        asking_open(&o->asking, report, operands->items[0], operands->items[1], &asking, err) == 0 &&
+        (!o->standalone || dp_standalone_check(asking.bench.item, o->standalone, err) == 0)) {
         document = dp_explain(&asking.bench, report, (int)o->runs, err);
     }
-    if (document && o->json) {
-        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-        putchar('\n');
-    } else if (document) {
-        print_text(document);
-    }
     if (document) {
+        print(o, document);
         code =
             strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0 ? DP_EXIT_OK : DP_EXIT_FINDINGS;
+        code = write_standalone(o, asking.bench.item, document, err) == 0 ? code : -1;
     }
     json_decref(document);
     json_decref(report);

@@ -577,6 +577,7 @@ json_t *dp_case_describe(const struct dp_case *item)
     if (!ready) {
         json_object_set_new(program, "reason", json_string(item->program->reason));
     }
+    json_object_del(object, "standalone"); /* how a file is written, no fact about the case */
     json_object_set_new(object, "backend", json_string(item->backend));
     json_object_set_new(object, "family", json_string(item->family));
     json_object_set_new(object, "control", json_boolean(item->control));

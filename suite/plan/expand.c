@@ -17,7 +17,8 @@ enum { PRODUCT_MAX = 4096 };
 enum { PARAM_NAME_MAX = 100 }; /* in a template */
 
 /* Members that merge member by member; every other member replaces what is below it. */
-static const char *const merged_members[] = {"params", "guarantee", "remedy", "remedy_along", "environment"};
+static const char *const merged_members[] = {"params",       "guarantee",  "remedy",
+                                             "remedy_along", "standalone", "environment"};
 /* Members of an object in `vary` that belong to the case instead of its params. */
 static const char *const vary_case_members[] = {"cost", "pair", "bound", "choice", "choices"};
 /* Members in which {name} stands for a param, and {choice} for the choice, which may be a template itself. */
