@@ -220,13 +220,19 @@ def explain(name, first, other):
     kind = "permutation" if sum(a) == sum(b) and sorted(a) == sorted(b) else "values"
     result = {"output": name, "elements": len(where), "of": first.count, "first_index": where[0], "kind": kind,
               "shape": first.shape}
+    whole = (1 << 8 * struct.calcsize(CODES[first.dtype])) - 1
+    apart = {(a[i] ^ b[i]) & whole for i in where}
+    if all(bits & bits - 1 == 0 for bits in apart):
+        result["flipped"] = hex(sum(apart))
     x, y = first.values(), other.values()
     if first.dtype in LIKE and all(math.isfinite(x[i]) and math.isfinite(y[i]) for i in where):
         result["max_ulp"] = str(max(abs(_ordered(a[i], first.dtype) - _ordered(b[i], first.dtype)) for i in where))
         worst = max(abs(x[i] - y[i]) for i in where)
-        relative = max(abs(x[i] - y[i]) / max(abs(x[i]), abs(y[i]), sys.float_info.min) for i in where)
-        if math.isfinite(worst) and math.isfinite(relative):
-            result.update(max_abs=worst, max_rel=relative)
+        norm = max((abs(value) for value in x if math.isfinite(value)), default=0)
+        if math.isfinite(worst):
+            result["max_abs"] = worst
+        if norm > 0 and math.isfinite(worst / norm):
+            result["max_rel"] = worst / norm
     return result
 
 

@@ -215,6 +215,11 @@ def histories(params, inputs):
     """The first goes apart in its third row of four, the second in the second one, in each run."""
     return {"late": kit.s64([0, 0, inputs.run, 0]), "early": kit.s64([0, 0, 0, inputs.run, 0, 0, 0, 0], [4, 2])}
 
+@kit.op("apart")
+def apart(params, inputs):
+    """In later runs other floats at the second place and the third."""
+    return {"y": kit.f64([1.0, 2.0, -4.0, 8.0] if inputs.run == 0 else [1.0, *params["others"], 8.0])}
+
 @kit.op("fork")
 def fork(params, inputs):
     """A child that speaks, and reads, in its parent's name."""
@@ -345,6 +350,18 @@ class Requests(unittest.TestCase):
         (answer,) = self.ask(speak.request("histories", {}))
         mismatch = speak.observation(answer)["mismatch"]
         self.assertEqual((mismatch["output"], mismatch["first_index"], mismatch["shape"]), ("early", 3, [4, 2]))
+
+    def test_how_far_and_in_which_bits(self):
+        flip, far, zero = self.ask(*[speak.request("apart", {"others": others}, runs=3)
+                                     for others in ([-2.0, 4.0], [2.0, -4.5], [2.0, float("inf")])])
+        mismatch = speak.observation(flip)["mismatch"]
+        self.assertEqual((mismatch["flipped"], mismatch["max_abs"]), ("0x8000000000000000", 8.0))
+        self.assertEqual(mismatch["max_rel"], 1.0)  # of the largest of all, as the C kit has it
+        mismatch = speak.observation(far)["mismatch"]
+        self.assertEqual((mismatch["flipped"], mismatch["max_rel"]), ("0x2000000000000", 0.0625))
+        self.assertNotIn("max_abs", speak.observation(zero)["mismatch"])
+        (several,) = self.ask(speak.request("apart", {"others": [2.5, -4.75]}, runs=3))
+        self.assertNotIn("flipped", speak.observation(several)["mismatch"])
 
     def test_a_forked_process_does_not_speak(self):
         fork, count = speak.request("fork", {}, runs=1), speak.request("count", {}, runs=1)
