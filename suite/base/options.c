@@ -125,6 +125,8 @@ char *dp_option_default(const struct dp_command_line *line, const struct dp_opti
         return *(const int64_t *)at < option->low ? NULL : dp_printf("%lld", (long long)*(const int64_t *)at);
     case DP_OPTION_DURATION:
         return show_duration(*(const int64_t *)at);
+    case DP_OPTION_SHARE:
+        return *(const double *)at > 0.0 ? dp_printf("%g", *(const double *)at) : NULL;
     case DP_OPTION_STRING:
     case DP_OPTION_CHOICE:
         word = *(const char *const *)at;
@@ -208,6 +210,10 @@ static int store(const struct dp_option *option, void *values, const char *value
     case DP_OPTION_INT:
     case DP_OPTION_DURATION:
         return store_number(option, values, value, err);
+    case DP_OPTION_SHARE:
+        return dp_parse_share(value, target_of(option, values), err) == 0
+                   ? 0
+                   : dp_err_prefix(err, "option '--%s'", option->name);
     case DP_OPTION_CHOICE:
         if (check_choice(option, value, err) != 0) {
             return -1;

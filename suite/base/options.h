@@ -19,6 +19,7 @@ enum dp_option_kind {
     DP_OPTION_LIST,     /* struct dp_strings * : repeatable */
     DP_OPTION_INT,      /* int64_t *   : within [low, high] */
     DP_OPTION_DURATION, /* int64_t *   : nanoseconds */
+    DP_OPTION_SHARE,    /* double *    : above 0 and below 1 */
     DP_OPTION_CHOICE,   /* const char **: one of the words in `choices`, "a|b|c" */
     DP_OPTION_COMMAND   /* struct dp_strings * : all words that follow, whatever they look like */
 };
@@ -54,7 +55,7 @@ struct dp_example {
     const char *text; /* what it is for */
 };
 
-enum { DP_EXITS_MOST = 8, DP_EXAMPLES_MOST = 8 };
+enum { DP_EXITS_MOST = 8, DP_EXAMPLES_MOST = 9 };
 
 struct dp_command_line {
     const char *usage;   /* "detprobe run [--all | SELECTOR...]" */

@@ -9,12 +9,25 @@
 
 #define ALPHA 0.05
 
+double dp_missed(double rate, int64_t comparisons)
+{
+    return exp((double)comparisons * log1p(-rate));
+}
+
+int64_t dp_comparisons_needed(double rate, double confidence)
+{
+    const double needed = ceil(log1p(-confidence) / log1p(-rate));
+    return !(needed < 9e18) ? INT64_MAX : needed < 1.0 ? 1 : (int64_t)needed;
+}
+
+double dp_rate_bound(int64_t comparisons, double missed)
+{
+    return comparisons > 0 ? -expm1(log(missed) / (double)comparisons) : 1.0;
+}
+
 double dp_zero_bound(size_t comparisons)
 {
-    if (comparisons == 0) {
-        return 1.0;
-    }
-    return -expm1(log(ALPHA) / (double)comparisons);
+    return dp_rate_bound((int64_t)comparisons, ALPHA);
 }
 
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), by the modified Lentz method;

@@ -151,6 +151,25 @@ int dp_parse_duration(const char *string, int64_t *ret_ns, struct dp_err *err)
                       string);
 }
 
+int dp_parse_share(const char *string, double *ret, struct dp_err *err)
+{
+    char *end = NULL;
+    const bool starts = *string == '.' || (*string >= '0' && *string <= '9');
+    const bool plain = starts && !string[strspn(string, "0123456789.eE+-%")]; /* no 0x, no inf */
+    double value = plain ? strtod(string, &end) : 0.0;
+    if (plain && end[0] == '%' && !end[1]) {
+        value /= 100.0;
+        end++;
+    }
+    if (!plain || *end || !(value > 0.0 && value < 1.0)) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'%.80s' is not a share above 0 and below 1, write it like 0.002, 2e-3 or 0.2%%",
+                          string);
+    }
+    *ret = value;
+    return 0;
+}
+
 /* Length of the valid UTF-8 sequence at `bytes`, 0 if there is none; *ret_code is its code point. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t length, uint32_t *ret_code)
 {

@@ -49,6 +49,8 @@ const char *dp_suggest(const char *word, const char *const *candidates, size_t c
 
 /* "50s", "2m", "1h", "7d", "250ms", "50" (seconds) -> nanoseconds. */
 int dp_parse_duration(const char *string, int64_t *ret_ns, struct dp_err *err);
+/* "0.002", "2e-3", "0.2%" -> a number above 0 and below 1. */
+int dp_parse_share(const char *string, double *ret, struct dp_err *err);
 /* A whole decimal number within [low, high]; no sign other than '-', no blanks. */
 int dp_parse_int(const char *string, int64_t low, int64_t high, int64_t *ret, struct dp_err *err);
 

@@ -167,6 +167,31 @@ static void test_parse_duration(void **state)
     }
 }
 
+static void test_parse_share(void **state)
+{
+    static const struct {
+        const char *text;
+        double share;
+    } good[] = {{"0.002", 0.002}, {"2e-3", 0.002}, {"0.2%", 0.002},
+                {".5", 0.5},      {"99%", 0.99},   {"1E-9", 1e-9}};
+    static const char *const bad[] = {"",     "0", "1", "100%", "-0.1",  "0x1p-3", "inf",    "nan",  "0,2",
+                                      "0.2x", "%", ".", "1e",   "0.2%%", " 0.2",   "1e-400", "1/500"};
+    struct dp_err err;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        double share = -1;
+        assert_int_equal(dp_parse_share(good[i].text, &share, &err), 0);
+        assert_true(share == good[i].share);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        double share = -1;
+        if (dp_parse_share(bad[i], &share, &err) == 0) {
+            fail_msg("'%s' was taken as %g", bad[i], share);
+        }
+        assert_int_equal(err.code, DP_EXIT_USAGE);
+        assert_true(share == -1);
+    }
+}
+
 static void test_parse_int(void **state)
 {
     struct dp_err err;
@@ -607,6 +632,7 @@ int main(void)
         cmocka_unit_test(test_glob_is_not_exponential),
         cmocka_unit_test(test_suggest),
         cmocka_unit_test(test_parse_duration),
+        cmocka_unit_test(test_parse_share),
         cmocka_unit_test(test_parse_int),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_printable),

@@ -29,6 +29,47 @@ static void test_zero_bound(void **state)
     assert_true(dp_zero_bound(58) > 0.05);
 }
 
+/* Numbers of samples that quality assurance has in its tables, and the one of this project's own goal. */
+static void test_comparisons_needed(void **state)
+{
+    static const struct {
+        double rate, confidence;
+        int64_t comparisons;
+    } rows[] = {
+        {0.05, 0.95, 59},   {0.01, 0.95, 299},     {0.01, 0.99, 459},  {0.1, 0.9, 22},
+        {2e-3, 0.99, 2301}, {1e-6, 0.95, 2995731}, {0.999999, 0.5, 1}, {1e-300, 0.5, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const int64_t n = dp_comparisons_needed(rows[i].rate, rows[i].confidence);
+        assert_true(n == rows[i].comparisons);
+        if (n < INT64_MAX) {
+            assert_true(dp_missed(rows[i].rate, n) <= 1.0 - rows[i].confidence);
+            assert_true(n == 1 || dp_missed(rows[i].rate, n - 1) > 1.0 - rows[i].confidence);
+            assert_true(dp_rate_bound(n, 1.0 - rows[i].confidence) <= rows[i].rate);
+        }
+    }
+    assert_near(dp_rate_bound(2301, dp_missed(2e-3, 2301)), 2e-3, 1e-12);
+    assert_true(dp_rate_bound(0, 0.05) == 1.0);
+    assert_near(dp_rate_bound(24, 0.05), dp_zero_bound(24), 1e-15);
+}
+
+/* Over whatever outputs a case has: that n + 1 runs are equal is no more probable than is said. */
+static void test_missed_is_a_bound(void **state)
+{
+    static const double outputs[][4] = {
+        {0.998, 0.002, 0, 0}, {0.5, 0.5, 0, 0}, {0.25, 0.25, 0.25, 0.25}, {0.9, 0.05, 0.05, 0}, {1, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        for (int64_t n = 1; n < 100; n++) {
+            double equal = 0;
+            for (int k = 0; k < 4; k++) {
+                equal += pow(outputs[i][k], (double)n + 1.0);
+            }
+            assert_true(equal <= dp_missed(1.0 - outputs[i][0], n) * (1.0 + 1e-12));
+        }
+    }
+    assert_near(pow(0.998, 101) + pow(0.002, 101), dp_missed(0.002, 100), 0.003); /* and hardly less */
+}
+
 static void test_published_intervals(void **state)
 {
     static const struct {
@@ -93,10 +134,9 @@ static void test_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zero_bound),
-        cmocka_unit_test(test_published_intervals),
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_zero_bound),        cmocka_unit_test(test_comparisons_needed),
+        cmocka_unit_test(test_missed_is_a_bound), cmocka_unit_test(test_published_intervals),
+        cmocka_unit_test(test_definition),        cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
