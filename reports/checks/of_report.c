@@ -221,6 +221,9 @@ static void add_facts(const json_t *report, struct dp_checks *checks)
     dp_checks_fact(checks, "digest", dp_json_string(report, "digest", ""));
     dp_checks_fact(checks, "cpu", dp_json_string(json_object_get(environment, "host"), "cpu_model", ""));
     dp_checks_fact(checks, "stack", dp_json_string(json_object_get(environment, "stack"), "path", ""));
+    char *strength = dp_report_strength(json_object_get(report, "measurements"));
+    dp_checks_fact(checks, "strength", strength ? strength : "");
+    free(strength);
     add_names(json_object_get(environment, "devices"), "devices", checks);
     add_names(json_object_get(environment, "libraries"), "libraries", checks);
 }

@@ -236,6 +236,8 @@ const facts = (entry) => {
     ["checked", entry.checked && { full: "bits and values", bits: "bits" }[entry.checked]],
     ["error", entry.error_over_bound === undefined ? null : `${number(entry.error_over_bound)} of its bound`],
     ["retests", entry.retests],
+    ["tried again", entry.confirmation && [entry.confirmation.finding,
+      ...entry.confirmation.attempts.map((one) => one.shown ? "seen again" : "not seen")].filter(Boolean).join(", ")],
     ["threads", entry.threads],
     ["time", [
       time.first_ns === undefined ? null : `first ${duration(time.first_ns)}`,

@@ -12,7 +12,8 @@
  * - axes: {axis: shared: {state, ... of the tally} or {state, settings [[setting, letters]...], dropped}}
  * - outputs: [[name, type, shape, [[seed, set, digest]...], how many more]...]
  * - kernels: [[where, names]...]
- * - diagnosis, mismatch, worst, time, threads, retests, error, chosen, declared, ...: the report's
+ * - diagnosis, mismatch, worst, time, threads, retests, confirmation, error, chosen, declared, ...: the
+ *   report's
  * - environment, command: as text
  */
 #include <stdlib.h>
@@ -314,7 +315,7 @@ static json_t *case_of(const struct dp_html_cases *page, const json_t *result, s
 {
     static const char *const of_result[] = {"chosen", "declared", "difference", "checked"};
     static const char *const of_entry[] = {
-        "diagnosis", "mismatch", "worst", "first_call_differs", "error_over_bound", "retests",
+        "diagnosis", "mismatch", "worst", "first_call_differs", "error_over_bound", "retests", "confirmation",
         "threads",   "time",     "error"};
     const char *id = dp_json_string(result, "case", "");
     const json_t *entry = json_object_get(page->sheet.measured, id);

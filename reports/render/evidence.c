@@ -208,6 +208,10 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
         if (strcmp(kind_of(entry), "reordering") == 0) {
             add_line(&out, "reordering");
         }
+        const char *finding = dp_json_string(json_object_get(entry, "confirmation"), "finding", NULL);
+        if (finding) {
+            add_line(&out, finding);
+        }
     }
     if (strcmp(observed, "repeats") == 0) {
         add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));

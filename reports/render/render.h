@@ -51,5 +51,7 @@ const char *dp_format_names_gate(void);
 /* The last line of the text: "no guarantee broken; 31 operations vary, none of them promised otherwise".
  * Owned. */
 char *dp_report_sentence(const json_t *report);
+/* What the run may have missed, from measurements.strength; NULL: the report does not say. Owned. */
+char *dp_report_strength(const json_t *measurements);
 
 #endif

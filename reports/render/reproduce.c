@@ -107,6 +107,8 @@ static void put_options(struct dp_text *out, const struct dp_reproduction *what)
         dp_text_printf(out, " --runs %d", what->runs);
     }
     put_option(out, "seed", what->seed);
+    put_option(out, "detect-rate", what->rate);
+    put_option(out, "confidence", what->confidence);
     put_option(out, "stack", what->stack);
 }
 
@@ -114,6 +116,7 @@ char *dp_reproduce_after(const json_t *report)
 {
     const json_t *body = json_object_get(report, "body"), *plan = json_object_get(body, "plan");
     const json_t *stack = json_object_get(json_object_get(body, "environment"), "stack");
+    const json_t *stages = json_object_get(plan, "stages");
     /* A process that was measured is over: its files had no name but its own. */
     const bool over = strcmp(dp_json_string(stack, "kind", ""), "process") == 0;
     struct dp_text out = DP_TEXT(MOST);
@@ -121,6 +124,8 @@ char *dp_reproduce_after(const json_t *report)
     const struct dp_reproduction what = {.level = dp_json_string(plan, "level", NULL),
                                          .axis = axes,
                                          .seed = dp_json_string(plan, "seed", NULL),
+                                         .rate = dp_json_string(stages, "rate", NULL),
+                                         .confidence = dp_json_string(stages, "confidence", NULL),
                                          .stack = over ? NULL : dp_json_string(stack, "path", NULL)};
     put_options(&out, &what);
     free(axes);

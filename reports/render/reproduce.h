@@ -21,7 +21,7 @@ char *dp_reproduce_after(const json_t *report);
 /* The same for who knows what to say: of each member that is NULL or 0 nothing is said. */
 struct dp_reproduction {
     const json_t *variables; /* name -> value; only those that a report records, null: not set */
-    const char *id, *level, *axis, *seed, *stack;
+    const char *id, *level, *axis, *seed, *rate, *confidence, *stack;
     int runs;
 };
 char *dp_reproduction_text(const struct dp_reproduction *what); /* owned */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reports/render/formats.h"
+#include "reports/render/render.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
 #include "suite/base/json.h"
@@ -179,6 +180,18 @@ static void put_machine(const struct dp_sheet *sheet)
     dp_text_free(&line);
 }
 
+/* What a sequential plan goes up to. */
+static void add_stages(struct dp_text *line, const json_t *stages)
+{
+    const char *rate = dp_json_string(stages, "rate", NULL);
+    if (rate) {
+        dp_text_printf(line, ", in stages to see a rate of %s with probability %s", rate,
+                       dp_json_string(stages, "confidence", ""));
+    } else if (stages) {
+        dp_text_put(line, ", in stages as long as the budget lasts");
+    }
+}
+
 static void put_plan(const struct dp_sheet *sheet)
 {
     const json_t *plan = json_object_get(sheet->body, "plan");
@@ -188,6 +201,7 @@ static void put_plan(const struct dp_sheet *sheet)
     dp_text_printf(&line, "level %s, seed %s, %lld seeds x %lld runs", dp_json_string(plan, "level", ""),
                    dp_json_string(plan, "seed", ""), (long long)dp_json_int(plan, "seeds", 0),
                    (long long)dp_json_int(plan, "runs", 0));
+    add_stages(&line, json_object_get(plan, "stages"));
     if (fresh > 0) {
         dp_text_printf(&line, ", %lld new %s", (long long)fresh, fresh == 1 ? "process" : "processes");
     }
@@ -530,9 +544,19 @@ static void put_orders(const struct dp_sheet *sheet)
     free(summary);
 }
 
+static void put_strength(const struct dp_sheet *sheet)
+{
+    char *text = dp_report_strength(sheet->measurements);
+    if (text) {
+        put_labelled(sheet, "strength", text);
+    }
+    free(text);
+}
+
 void dp_sheet_after(const struct dp_sheet *sheet)
 {
     put_orders(sheet);
+    put_strength(sheet);
     put_skipped(sheet);
     put_left_out(sheet);
     put_not_measured(sheet);

@@ -187,6 +187,22 @@ static int explain(struct run *run, struct dp_err *err)
     return 0;
 }
 
+/* Judges the first pass, then what each further stage of a sequential plan adds to it. */
+static int stages(struct run *run, struct dp_err *err)
+{
+    dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    while (!run->verdict.signal &&
+           dp_plan_add_stage(&run->plan, run->judged.doubtful, run->judged.doubtful_count)) {
+        dp_answers_grow(&run->answers, run->plan.request_count);
+        if (execute(run, err) != 0) {
+            return -1;
+        }
+        dp_judged_free(&run->judged);
+        dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    }
+    return 0;
+}
+
 /* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
 static int passes(struct run *run, struct dp_err *err)
 {
@@ -201,8 +217,7 @@ static int passes(struct run *run, struct dp_err *err)
     if (run->plan.request_count > planned && !run->verdict.signal && execute(run, err) != 0) {
         return -1;
     }
-    dp_judge(&run->plan, &run->answers, 0, &run->judged);
-    if (explain(run, err) != 0) {
+    if (stages(run, err) != 0 || explain(run, err) != 0) {
         return -1;
     }
     for (int round = 1; round <= DP_RETEST_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
@@ -267,6 +282,28 @@ static void print_dry_run(const struct dp_plan *plan, bool verbose)
     printf("; about %.0f s\n", (double)plan->expected_ns * 1e-9);
 }
 
+/* Before the runs, which may take long: how many of them there will be. */
+static void print_stages(const struct dp_plan *plan, FILE *out)
+{
+    const struct dp_plan_options *options = &plan->options;
+    if (plan->comparisons == 0) {
+        return;
+    }
+    const struct dp_plan_most most = dp_plan_at_most(plan);
+    fputs("in stages ", out);
+    if (options->adaptive) {
+        fputs("as long as the budget lasts: ", out);
+    } else {
+        fprintf(out, "until a variation in %g %% of runs is seen with probability %g: %lld comparisons, ",
+                100.0 * options->detect_rate, options->confidence, (long long)plan->comparisons);
+    }
+    if (most.most_runs > most.least_runs) {
+        fprintf(out, "%lld to ", (long long)most.least_runs);
+    }
+    fprintf(out, "%lld runs of each case that has not varied before; at most %lld in all, about %.0f s\n",
+            (long long)most.most_runs, (long long)most.runs, (double)most.ns * 1e-9);
+}
+
 static int run_all(struct run *run, struct dp_err *err)
 {
     if (run_take_ending(run, err) != 0 || run_open_gate(run, err) != 0 || make_plan(run, err) != 0 ||
@@ -275,7 +312,11 @@ static int run_all(struct run *run, struct dp_err *err)
     }
     if (run->options.dry_run) {
         print_dry_run(&run->plan, run->options.verbose);
+        print_stages(&run->plan, stdout);
         return DP_EXIT_OK;
+    }
+    if (!run->options.quiet && !run->options.json) {
+        print_stages(&run->plan, stderr);
     }
     hold_signals();
     if (open_log(run, err) != 0) {

@@ -14,6 +14,8 @@
 #include "suite/plan/levels.h"
 #include "suite/plan/selector.h"
 
+#define CONFIDENCE 0.95 /* of seeing a rate, unless another is asked for */
+
 #define OPTION(kind_, letter_, name_, argument_, member_, help_, ...)                                        \
     {                                                                                                        \
         .kind = DP_OPTION_##kind_, .letter = letter_, .name = name_, .argument = argument_,                  \
@@ -41,6 +43,18 @@ static const struct dp_option option_table[] = {
            "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
     OPTION(DURATION, 'b', "budget", "TIME", plan.budget_ns,
            "plan from the catalogue's costs to stay under this (50s, 2m) and say what is left out"),
+    OPTION(SHARE, 0, "detect-rate", "RATE", plan.detect_rate,
+           "make the runs that a variation in this share of runs (2e-3, 0.2%) takes to be seen at the base "
+           "setting: few at first, then in stages of what has not varied"),
+    OPTION(SHARE, 0, "confidence", "SHARE", plan.confidence,
+           "how probably '--detect-rate' is to see it, 0.95 if not given"),
+    OPTION(FLAG, 0, "adaptive", NULL, plan.adaptive,
+           "spend the budget where doubt is: few runs of every case, then in stages more of what has not "
+           "varied, cheap cases and those promised nothing first"),
+    OPTION(CHOICE, 0, "retest", "WHAT", retest,
+           "what is run again in new processes: broken guarantees and wrong results (broken), or whatever "
+           "varies too (varies)",
+           .choices = "broken|varies"),
     OPTION(
         STRING, 0, "costs", "REPORT", costs,
         "let the budget take what cases cost in this former report of the machine, scaled to this run; what "
@@ -81,6 +95,7 @@ const struct run_options run_defaults = {.plan = {.fresh = -1},
                                          .jobs = 1,
                                          .timeout_ns = INT64_C(120) * 1000000000,
                                          .fail_on = "broken",
+                                         .retest = "broken",
                                          .colour = "auto"};
 
 const struct dp_command_line run_command_line = {
@@ -112,6 +127,8 @@ const struct dp_command_line run_command_line = {
          {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
          {"detprobe run --all --level quick --budget 50s --costs report.json --dry-run",
           "the same, from what cases took in a former run here"},
+         {"detprobe run 'python/stdlib/*' --detect-rate 2e-3 --confidence 0.99 --dry-run",
+          "the runs that it takes to see what differs in one of 500"},
          {"detprobe run --resume report.json.log.jsonl", "go on after a kill, to the same report"}},
 };
 
@@ -156,21 +173,53 @@ int run_backends_check(const struct dp_strings *names, struct dp_err *err)
     return 0;
 }
 
+static int exclude_each_other(const char *one, const char *other, struct dp_err *err)
+{
+    return dp_err_set(err, DP_EXIT_USAGE, "'%s' and '%s' exclude each other, drop one of them", one, other);
+}
+
+/* How many runs there are is said in one way. */
+static int check_strength(struct run_options *o, struct dp_err *err)
+{
+    struct dp_plan_options *plan = &o->plan;
+    if (plan->detect_rate > 0.0 && plan->adaptive) {
+        return exclude_each_other("--adaptive", "--detect-rate", err);
+    }
+    if (o->runs > 0 && (plan->detect_rate > 0.0 || plan->adaptive)) {
+        return exclude_each_other("--runs", plan->adaptive ? "--adaptive" : "--detect-rate", err);
+    }
+    if (plan->adaptive && plan->budget_ns <= 0) {
+        return dp_err_set(err, DP_EXIT_USAGE, "'--adaptive' spends a budget, give '--budget TIME' too");
+    }
+    if (plan->confidence > 0.0 && plan->detect_rate <= 0.0) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'--confidence' is that of seeing a rate, give '--detect-rate RATE' too");
+    }
+    if (plan->detect_rate > 0.0 && plan->confidence <= 0.0) {
+        plan->confidence = CONFIDENCE;
+    }
+    return 0;
+}
+
 int run_options_check(struct run_options *o, struct dp_err *err)
 {
     if (o->all && o->plan.include.count > 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--all' and selectors exclude each other, drop one of them");
     }
     if (o->dry_run && o->json) {
-        return dp_err_set(err, DP_EXIT_USAGE,
-                          "'--dry-run' and '--json' exclude each other, drop one of them");
+        return exclude_each_other("--dry-run", "--json", err);
     }
-    if (o->resume && (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
-                      o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
-                      o->plan.budget_ns > 0 || o->costs || o->plan.stack || o->plan.force)) {
+    if (o->resume &&
+        (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
+         o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
+         o->plan.budget_ns > 0 || o->costs || o->plan.stack || o->plan.force || o->plan.detect_rate > 0.0 ||
+         o->plan.confidence > 0.0 || o->plan.adaptive || o->retest != run_defaults.retest)) {
         return dp_err_set(err, DP_EXIT_USAGE,
-                          "'--resume' takes cases, axes, level, seeds, runs, budget, costs, stack and force "
-                          "from the log, drop the others");
+                          "'--resume' takes cases, axes, level, seeds, runs, rate, budget, costs, retests, "
+                          "stack and force from the log, drop the others");
+    }
+    if (check_strength(o, err) != 0) {
+        return -1;
     }
     if (o->costs && o->plan.budget_ns <= 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--costs' plans for a budget, give '--budget TIME' too");
@@ -189,6 +238,7 @@ int run_options_check(struct run_options *o, struct dp_err *err)
         dp_delivery_check(&o->reports, o->output, DP_DOCUMENT_REPORT, err) != 0) {
         return -1;
     }
+    o->plan.retest_varies = strcmp(o->retest, "varies") == 0;
     o->plan.seed = (uint64_t)o->seed;
     o->plan.seeds = (int)o->seeds;
     o->plan.runs = (int)o->runs;

@@ -24,7 +24,7 @@ struct run_options {
     struct dp_strings require, axes, reports;
     struct dp_gating gating; /* its fail_on: what the user said, not what holds by itself */
     int64_t seed, seeds, runs, fresh, jobs, timeout_ns;
-    const char *output, *resume, *fail_on, *colour, *costs;
+    const char *output, *resume, *fail_on, *retest, *colour, *costs;
     char *axes_text, *resumed_output; /* owned: what plan.axes and output may point into */
     bool all, json, dry_run, verbose, quiet, allow_insensitive;
 };

@@ -85,6 +85,11 @@ bool dp_fact_is_base(const struct dp_fact *fact)
     return fact->request->retest == 0 && strcmp(fact->request->axis, "repeat") == 0;
 }
 
+bool dp_fact_is_first(const struct dp_fact *fact)
+{
+    return dp_fact_is_base(fact) && fact->request->stage == 0;
+}
+
 static bool same_inputs(const struct dp_fact *a, const struct dp_fact *b)
 {
     return a->request->seed_index == b->request->seed_index && strcmp(a->request->set, b->request->set) == 0;

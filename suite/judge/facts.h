@@ -78,8 +78,11 @@ bool dp_request_varies(const struct dp_request *request, const char *axis);
  * its runs do is sensitivity. */
 bool dp_fact_is_uncovered(const struct dp_case *item, const struct dp_fact *fact);
 
-/* A request at the base setting: axis repeat, first pass. */
+/* A request at the base setting: axis repeat, first pass and its stages. */
 bool dp_fact_is_base(const struct dp_fact *fact);
+/* The same without the stages: how many those are is no matter of the stack, so what the body shows is not of
+ * them. */
+bool dp_fact_is_first(const struct dp_fact *fact);
 /* The base observation with this fact's seed and set, or NULL. */
 const struct dp_fact *dp_base_of(const struct dp_view *view, const struct dp_fact *fact);
 /* Do two observations have the same first class in every output? */
@@ -117,12 +120,25 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret);
 void dp_found_untested(struct dp_found *found, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What one round shows, for the controls. Reason is owned or NULL. */
 bool dp_round_is_wrong(const struct dp_view *view, int round, char **ret_reason);
+/* Whether a retest shows again what the first pass found: wrong results where they were wrong, else any
+ * difference that counts. False where it found nothing. */
+bool dp_round_confirms(const struct dp_view *view, int round);
 /* What is wrong with an observation made at a capped instruction set, NULL: nothing. It is that setting's
  * alone: the case as it runs by itself is not wrong for it. Owned. */
 char *dp_capped_wrong(const struct dp_view *view, const struct dp_fact *fact);
 
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found); /* owned */
 json_t *dp_measure_json(const struct dp_view *view);                              /* owned */
+/* measurements.cases[].confirmation, NULL: nothing was tried again. Owned. */
+json_t *dp_attempts_json(const struct dp_view *view);
+/* measurements.strength, of results and measurements in one order; NULL: no case repeats. With K cases that
+ * repeat in n comparisons or more each and a chance m: `rate` is 1 - m^(1/n), so one case that varies at it
+ * or above was missed with probability m at most (statistics.h). `rate_of_all` is 1 - (m/K)^(1/n): by
+ * Bonferroni's inequality, the sum of K chances m/K, the probability that any of the K was missed that varies
+ * at this rate or above is m at most, however they depend on each other (O. J. Dunn, J. Amer. Statist. Assoc.
+ * 56, 1961, 52-64). What varies was seen to: chance calls nothing varying that repeats. Owned. */
+json_t *dp_strength_json(const struct dp_plan_options *options, const json_t *results,
+                         const json_t *measured);
 
 /* The order of additions at the base setting, for the result; NULL: none was revealed, or there is no one.
  * Owned. */

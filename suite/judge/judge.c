@@ -34,6 +34,9 @@ static void judge_case(const struct dp_view *view, const struct dp_controls *con
     }
     judged->unconfirmed = judged->unconfirmed || found.unconfirmed;
     apply_controls(view, controls, judged, &found);
+    if (found.observed == DP_REPEATS) {
+        judged->doubtful[judged->doubtful_count++] = view->case_index;
+    }
     judged->counts[found.observed]++;
     judged->broken += found.status && strcmp(found.status, "broken") == 0;
     json_array_append_new(judged->results, dp_result_json(view, &found));
@@ -55,7 +58,8 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
                               .controls = controls.json,
                               .controls_good = controls.good,
                               .moved = dp_alloc(plan->request_count + 1, sizeof(*ret->moved)),
-                              .suspects = dp_alloc(plan->case_count + 1, sizeof(*ret->suspects))};
+                              .suspects = dp_alloc(plan->case_count + 1, sizeof(*ret->suspects)),
+                              .doubtful = dp_alloc(plan->case_count + 1, sizeof(*ret->doubtful))};
     const struct dp_view **views = dp_alloc(plan->case_count + 1, sizeof(*views));
     size_t count = 0;
     for (size_t i = 0; i < plan->case_count; i++) {
@@ -68,6 +72,7 @@ void dp_judge(const struct dp_plan *plan, const struct dp_answers *answers, int 
         judge_case(views[i], &controls, confirmed_rounds, ret);
         ret->moved_count += dp_moved_settings(views[i], ret->moved + ret->moved_count);
     }
+    ret->strength = dp_strength_json(&plan->options, ret->results, ret->measurements);
     free(views);
     dp_controls_free(&controls);
     dp_facts_free(&facts);
@@ -78,7 +83,9 @@ void dp_judged_free(struct dp_judged *judged)
     json_decref(judged->results);
     json_decref(judged->controls);
     json_decref(judged->measurements);
+    json_decref(judged->strength);
     free(judged->suspects);
     free(judged->moved);
+    free(judged->doubtful);
     *judged = (struct dp_judged){0};
 }

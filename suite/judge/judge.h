@@ -23,6 +23,7 @@ struct dp_judged {
     json_t *results;      /* body.results[], sorted by case */
     json_t *controls;     /* body.controls[] */
     json_t *measurements; /* measurements.cases[] */
+    json_t *strength;     /* measurements.strength, NULL: no case repeats */
     size_t counts[DP_OBSERVED_MAX];
     size_t broken;      /* guarantees broken */
     size_t wrong_under; /* cases with wrong results at a capped instruction set */
@@ -35,6 +36,8 @@ struct dp_judged {
     size_t moved_count;
     size_t *suspects; /* case indices whose finding wants confirmation in a new process */
     size_t suspect_count;
+    size_t *doubtful; /* case indices of which nothing is known but that they repeated so far */
+    size_t doubtful_count;
 };
 
 /* `confirmed_rounds`: how many retests the answers hold (0 on the first pass). With rounds left, a case that

@@ -434,6 +434,10 @@ static void add_error(const struct dp_view *view, json_t *entry)
     if (retests > 0) {
         json_object_set_new(entry, "retests", json_integer((json_int_t)retests));
     }
+    json_t *confirmation = dp_attempts_json(view);
+    if (confirmation) {
+        json_object_set_new(entry, "confirmation", confirmation);
+    }
     if (error) {
         json_t *copy = json_pack("{ssss}", "reason", error->reason, "text", error->text);
         const char *log = dp_json_string(error->answer, "log", NULL);

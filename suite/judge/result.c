@@ -115,7 +115,7 @@ static json_t *base_outputs(const struct dp_view *view)
 {
     json_t *outputs = json_array();
     for (size_t i = 0; i < view->count; i++) {
-        if (dp_fact_is_base(view->facts[i])) {
+        if (dp_fact_is_first(view->facts[i])) {
             add_outputs(view, view->facts[i], outputs);
         }
     }
@@ -129,7 +129,7 @@ static const char *common_member(const struct dp_view *view, const char *name)
     const char *common = NULL;
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
-        const bool base = dp_fact_is_base(fact) || strcmp(fact->request->axis, "fresh") == 0;
+        const bool base = dp_fact_is_first(fact) || strcmp(fact->request->axis, "fresh") == 0;
         if (!base || fact->kind != DP_FACT_OBSERVATION) {
             continue;
         }

@@ -102,6 +102,19 @@ static bool wrong_at(const struct dp_view *view, const char *setting, int first,
     return wrong;
 }
 
+/* Are results wrong under a cap in the first pass and, under the same, in this round? */
+static bool capped_again(const struct dp_view *view, int round)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_request *request = view->facts[i]->request;
+        if (request->retest == 0 && is_capped(view->facts[i]) && wrong_at(view, request->setting, 0, 0) &&
+            wrong_at(view, request->setting, round, round)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The caps at which results are wrong, each when a new process shows it again. Where none does, also because
  * it ended or was cut off, the case has no verdict, as without a cap. */
 static void find_capped(const struct dp_view *view, int rounds, struct dp_found *found)
@@ -174,6 +187,14 @@ static struct shown show(const struct dp_view *view, int round)
     return shown;
 }
 
+bool dp_round_confirms(const struct dp_view *view, int round)
+{
+    const struct shown first = show(view, 0), again = show(view, round);
+    const bool differs = varied(&first) || first.moved;
+    return first.wrong ? again.wrong
+                       : (differs && (varied(&again) || again.moved)) || capped_again(view, round);
+}
+
 static void settle(struct dp_found *found, enum dp_observed observed, const char *reason)
 {
     found->observed = observed;
@@ -194,7 +215,7 @@ static bool settle_unrun(const struct dp_view *view, struct dp_found *found)
         }
         base = true;
         short_runs = short_runs || fact->request->runs < 2;
-        skip = !skip && fact->kind == DP_FACT_SKIP ? fact : skip;
+        skip = !skip && fact->kind == DP_FACT_SKIP && dp_fact_is_first(fact) ? fact : skip;
         error = !error && fact->kind == DP_FACT_ERROR ? fact : error;
     }
     if (error) {
@@ -304,6 +325,17 @@ static void confirm(const struct dp_view *view, int rounds, const struct shown *
     }
 }
 
+/* Whether a case that varies is tried again though its verdict does not wait for that. */
+static bool wants_retest(const struct dp_view *view, int rounds)
+{
+    for (int round = 1; round <= rounds; round++) {
+        if (dp_round_confirms(view, round)) {
+            return false;
+        }
+    }
+    return view->plan->options.retest_varies && rounds < DP_RETEST_ROUNDS;
+}
+
 void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
 {
     *ret = (struct dp_found){.observed = DP_REPEATS};
@@ -320,6 +352,9 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
     }
     if (first.wrong || strcmp(ret->status, "broken") == 0) {
         confirm(view, rounds, &first, ret);
+    }
+    if (ret->observed == DP_VARIES && wants_retest(view, rounds)) {
+        ret->suspect = true;
     }
     const struct dp_fact *const failed = ret->observed == DP_REPEATS ? failed_anew(view) : NULL;
     if (failed) {

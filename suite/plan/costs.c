@@ -22,9 +22,12 @@ static int former_scheme(const json_t *plan, struct scheme *ret, struct dp_err *
         return dp_err_set(err, DP_EXIT_DATA, "no run had %lld seeds, %lld runs and %lld new processes",
                           (long long)seeds, (long long)runs, (long long)fresh);
     }
+    const bool sequential =
+        json_object_get(plan, "stages") != NULL; /* it began with few of the level's runs */
     const struct dp_plan_options options = {.level = dp_json_string(plan, "level", ""),
                                             .seeds = (int)seeds,
-                                            .runs = (int)runs,
+                                            .runs = sequential ? 0 : (int)runs,
+                                            .adaptive = sequential,
                                             .fresh = (int)fresh};
     if (scheme_make(&options, ret, err) != 0) {
         err->code = DP_EXIT_DATA;
@@ -64,12 +67,25 @@ static double spent_ns(const struct scheme *then, const struct dp_case *item, co
                         : dp_json_number(measured, "seconds", 0.0) * 1e9 + scheme_request_ns(then, item);
 }
 
+/* What the catalogue says of the runs that stages added to the first pass. */
+static double stages_ns(const struct scheme *then, const struct dp_case *item, const json_t *measured)
+{
+    const struct share share = scheme_share(then, item);
+    const json_t *tally = json_object_get(json_object_get(measured, "axes"), "repeat");
+    const json_int_t requests = dp_json_int(tally, "seeds", 0) - share.seeds;
+    const json_int_t runs =
+        dp_json_int(tally, "runs", 0) - (json_int_t)share.seeds * scheme_first_runs(then, &share);
+    return then->sequential && requests > 0 && runs > 0 ? (double)scheme_more_ns(then, item, runs, requests)
+                                                        : 0.0;
+}
+
 /* -1: the report does not know. */
 static json_int_t price(const struct scheme *now, const struct scheme *then, const struct dp_case *item,
                         const json_t *result, const json_t *measured, bool interrupted)
 {
     const char *observed = dp_json_string(result, "observed", "untested");
-    const double here = (double)scheme_case_ns(now, item), there = (double)scheme_case_ns(then, item);
+    const double here = (double)scheme_case_ns(now, item);
+    const double there = (double)scheme_case_ns(then, item) + stages_ns(then, item, measured);
     if (is_skipped_for_good(result)) {
         return 0;
     }

@@ -60,7 +60,7 @@ static void append(struct dp_plan *plan, struct dp_request request, json_int_t o
     request.process = plan->fresh + 1 + (int)ordinal;
     request.runs = INVARIANT_RUNS;
     request.dropped = dropped;
-    later_append(plan, &request);
+    plan_append(plan, &request);
 }
 
 /* All devices for the inputs of one request at the base setting. */

@@ -28,7 +28,7 @@ static void append(const struct later *later, struct dp_request request, const s
     request.process = process_of(later->plan, cap);
     request.runs = INVARIANT_RUNS;
     request.dropped = dropped ? later_keep(later->plan, dropped) : NULL;
-    later_append(later->plan, &request);
+    plan_append(later->plan, &request);
 }
 
 /* A variable that the case itself sets is part of what it measures. NULL: none. Owned. */
@@ -132,7 +132,7 @@ void later_cap_orders(const struct later *later, const struct dp_request *base)
             request.setting = later_keep(later->plan, dp_printf("%s*" DP_ORDER_SUMMANDS, cap->setting));
             request.cap = cap;
             request.process = process_of(later->plan, cap);
-            later_append(later->plan, &request);
+            plan_append(later->plan, &request);
         }
         free(dropped);
     }

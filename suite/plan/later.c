@@ -32,14 +32,6 @@ const char *later_keep(struct dp_plan *plan, char *text)
     return plan->texts[plan->text_count++] = text;
 }
 
-void later_append(struct dp_plan *plan, const struct dp_request *request)
-{
-    if ((plan->request_count & (plan->request_count - 1)) == 0) { /* grows at the powers of two */
-        plan->requests = dp_realloc(plan->requests, 2 * plan->request_count + 1, sizeof(*plan->requests));
-    }
-    plan->requests[plan->request_count++] = *request;
-}
-
 static bool has_axis(const struct dp_plan *plan, const char *axis)
 {
     for (size_t i = 0; i < plan->axis_count; i++) {
@@ -68,20 +60,9 @@ static bool is_base(const struct dp_plan *plan, const struct dp_request *request
            request->seed_index < FIRST_SEEDS && !plan->cases[request->case_index]->control;
 }
 
-/* That later_append can go on from. */
-static void room_for_more(struct dp_plan *plan)
-{
-    size_t room = 1;
-    while (room < plan->request_count) {
-        room *= 2;
-    }
-    plan->requests = dp_realloc(plan->requests, room + 1, sizeof(*plan->requests));
-}
-
 void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t *host)
 {
     const size_t count = plan->request_count;
-    room_for_more(plan);
     const struct dp_level *level = dp_level_find(plan->options.level);
     for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++) {
         const bool planned =
@@ -105,7 +86,6 @@ void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t 
 void dp_plan_add_orders(struct dp_plan *plan, const size_t *moved, size_t count)
 {
     const struct dp_level *level = dp_level_find(plan->options.level);
-    room_for_more(plan);
     for (size_t i = 0; i < count; i++) {
         struct dp_request request = plan->requests[moved[i]];
         char *axis = dp_printf("%s*order", request.axis);
@@ -115,7 +95,7 @@ void dp_plan_add_orders(struct dp_plan *plan, const size_t *moved, size_t count)
             request.axis = product->name;
             request.set = "unit";
             request.setting = later_keep(plan, dp_printf("%s*" DP_ORDER_SUMMANDS, request.setting));
-            later_append(plan, &request);
+            plan_append(plan, &request);
         }
         free(axis);
     }

@@ -24,6 +24,5 @@ void later_cap_orders(const struct later *later, const struct dp_request *reques
 
 /* Keeps an owned text for the plan's requests. */
 const char *later_keep(struct dp_plan *plan, char *text);
-void later_append(struct dp_plan *plan, const struct dp_request *request);
 
 #endif

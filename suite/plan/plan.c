@@ -13,19 +13,23 @@
 struct builder {
     struct dp_plan *plan;
     int case_index;
-    size_t capacity;
 };
+
+void plan_append(struct dp_plan *plan, const struct dp_request *request)
+{
+    if (plan->request_count >= plan->request_capacity) {
+        plan->request_capacity = 2 * plan->request_count + 256;
+        plan->requests = dp_realloc(plan->requests, plan->request_capacity, sizeof(*plan->requests));
+    }
+    plan->requests[plan->request_count++] = *request;
+}
 
 static void append(void *context, const struct dp_request *request)
 {
-    struct builder *builder = context;
-    struct dp_plan *plan = builder->plan;
-    if (plan->request_count == builder->capacity) {
-        builder->capacity = builder->capacity ? 2 * builder->capacity : 256;
-        plan->requests = dp_realloc(plan->requests, builder->capacity, sizeof(*plan->requests));
-    }
-    plan->requests[plan->request_count] = *request;
-    plan->requests[plan->request_count++].case_index = builder->case_index;
+    const struct builder *builder = context;
+    struct dp_request own = *request;
+    own.case_index = builder->case_index;
+    plan_append(builder->plan, &own);
 }
 
 static bool has_backend(const struct dp_catalogue *catalogue, const bool *chosen, const char *backend)
@@ -163,7 +167,7 @@ static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
         }
     }
     plan->seeds = scheme->seeds;
-    plan->runs = scheme->runs;
+    plan->runs = scheme->sequential ? FIRST_RUNS : scheme->runs;
     plan->fresh = scheme->fresh;
 }
 
@@ -179,7 +183,7 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
     bool *taken = dp_alloc(catalogue->case_count, sizeof(bool));
     int rc = dp_select(catalogue, &options->include, &options->exclude, selected, err);
     memcpy(chosen, selected, catalogue->case_count * sizeof(bool));
-    if (rc == 0 && options->budget_ns > 0) {
+    if (rc == 0 && options->budget_ns > 0 && options->detect_rate <= 0.0) {
         rc = budget_cut(&scheme, catalogue, options->budget_ns, chosen, err);
     }
     if (rc == 0) {
@@ -189,6 +193,10 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
         add_left_out(ret, selected, chosen);
         add_requests(ret, &scheme);
         add_axes(ret, &scheme);
+        rc = stages_begin(ret, &scheme, err);
+        if (rc != 0) {
+            dp_plan_free(ret);
+        }
     }
     free(selected);
     free(chosen);
@@ -210,15 +218,16 @@ static bool is_suspect(const size_t *suspects, size_t count, int case_index)
  * between processes the same processes. Their order, by program, process and case, is the first pass' own. */
 void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t count, int round)
 {
-    struct builder builder = {.plan = plan, .capacity = plan->request_count};
     const size_t old_count = plan->request_count;
     for (size_t i = 0; i < old_count; i++) {
         struct dp_request request = plan->requests[i];
         if (request.retest == 0 && !request.dropped && is_suspect(suspects, count, request.case_index)) {
             request.retest = round;
-            builder.case_index = request.case_index;
-            append(&builder, &request);
+            plan_append(plan, &request);
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        stages_complete(plan, suspects[i], round);
     }
 }
 

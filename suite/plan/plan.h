@@ -17,7 +17,8 @@
 #include "suite/plan/caps.h"
 #include "suite/plan/catalogue.h"
 
-#define DP_COST_MAX_NS 1e14 /* a day: far beyond any budget, and thousands of cases still add up */
+#define DP_COMPARISONS_MAX 1000000000 /* of one case */
+#define DP_COST_MAX_NS 1e14           /* a day: far beyond any budget, and thousands of cases still add up */
 
 /* What the user asked for, resolved; kept in the run log's first line so that --resume needs nothing else. */
 struct dp_plan_options {
@@ -27,6 +28,10 @@ struct dp_plan_options {
     int runs;                  /* 0: the level's */
     int fresh;                 /* -1: the level's */
     int64_t budget_ns;         /* 0: none */
+    double detect_rate;        /* of a variation that is to be seen ... */
+    double confidence;         /* ... with this probability; 0: the plan is not of that kind */
+    bool adaptive;             /* spends the budget in stages, where doubt is */
+    bool retest_varies;        /* whatever varies is tried again, not only what is broken or wrong */
     const json_t *costs;       /* as dp_costs_of_report has them, for the budget; NULL: the catalogue's */
     struct dp_strings axes;    /* empty: the level's; products as "threads*repeat" */
     struct dp_strings include; /* selectors, empty: all */
@@ -48,6 +53,7 @@ struct dp_request {
     const char *device; /* which device its process opens, by number; NULL: the program's first. Static */
     const struct dp_cap *cap; /* of the instruction set of its process; NULL: none */
     const char *dropped; /* why it is not asked: answered so by the runner. NULL: it is. The plan's own */
+    int stage;           /* 0: first pass; n: n-th further stage of a sequential plan, on inputs of its own */
     int retest;          /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
 };
 
@@ -62,7 +68,7 @@ struct dp_plan {
     const struct dp_case **cases; /* chosen cases and the controls of their backends, by program, then id */
     size_t case_count;
     struct dp_request *requests; /* by program, process, case, seed, set, axis, setting */
-    size_t request_count;
+    size_t request_count, request_capacity;
     struct dp_left_out *left_out;
     size_t left_out_count;
     const char **axes; /* axes in this plan, products included, in the order of the design's table */
@@ -70,15 +76,33 @@ struct dp_plan {
     int seeds, runs, fresh;
     char **texts; /* owned, for requests that are dropped */
     size_t text_count;
-    int64_t expected_ns; /* from the costs, starting the programs included */
+    int64_t expected_ns; /* from the costs, starting the programs included; grows with each stage */
+    int64_t comparisons; /* that a sequential plan gives each case at the base setting unless it varies
+                            before; 0: the plan is not sequential, INT64_MAX: as many as the budget holds */
+    int stage;           /* the last that was planned */
 };
 
-/* `options` is copied; what it points to must outlive the plan. Unknown level, axis or selector and a budget
- * that holds nothing: code 64. */
+/* `options` is copied; what it points to must outlive the plan. Unknown level, axis or selector, a budget
+ * that holds nothing or not the rate, and a rate that takes more than DP_COMPARISONS_MAX comparisons:
+ * code 64. */
 int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_options *options,
                  struct dp_plan *ret, struct dp_err *err);
+/* The next stage of a sequential plan, appended: of the cases in doubt (indices; nothing about them is known
+ * but that they repeated so far) each gets up to three times the comparisons that it had, on further inputs,
+ * so that it ends at plan.comparisons or where the budget does. Those whose comparisons cost least for what
+ * they may show come first (stages.c). False: there is nothing to add. The same cases in doubt give the same
+ * stage. */
+bool dp_plan_add_stage(struct dp_plan *plan, const size_t *doubtful, size_t count);
+/* What a sequential plan comes to where nothing varies. */
+struct dp_plan_most {
+    int64_t least_runs, most_runs; /* of one case at the base setting */
+    int64_t runs;                  /* of all of them, there */
+    int64_t ns;                    /* of the whole plan */
+};
+struct dp_plan_most dp_plan_at_most(const struct dp_plan *plan);
 /* Appends the requests that confirm findings: for every case index in `suspects` the requests of the first
- * pass that showed the difference or more, with retest = round. */
+ * pass and its stages that showed the difference or more, with retest = round. Of a sequential plan that
+ * looks for a rate each gets as many comparisons as would have shown that. */
 void dp_plan_add_retest(struct dp_plan *plan, const size_t *suspects, size_t count, int round);
 /* Axes device and isa: the requests for every other device of the machine than the one that the base process
  * opened, and for every cap of an instruction set that a library of the program knows. They follow from what

@@ -87,6 +87,22 @@ static json_int_t count_cases(const struct dp_plan *plan)
     return count;
 }
 
+/* Numbers as text: the body holds no reals. */
+static json_t *describe_stages(const struct dp_plan *plan)
+{
+    const struct dp_plan_options *options = &plan->options;
+    if (options->adaptive) {
+        return json_pack("{ss}", "until", "budget");
+    }
+    char *rate = dp_printf("%.15g", options->detect_rate),
+         *confidence = dp_printf("%.15g", options->confidence);
+    json_t *object = json_pack("{ss ss ss sI}", "until", "rate", "rate", rate, "confidence", confidence,
+                               "comparisons", (json_int_t)plan->comparisons);
+    free(rate);
+    free(confidence);
+    return object;
+}
+
 json_t *dp_plan_describe(const struct dp_plan *plan)
 {
     json_t *axes = json_array();
@@ -107,6 +123,9 @@ json_t *dp_plan_describe(const struct dp_plan *plan)
     json_object_set_new(object, "selectors", selectors);
     json_object_set_new(object, "cases", json_integer(count_cases(plan)));
     json_object_set_new(object, "left_out", left_out_to_json(plan));
+    if (plan->comparisons > 0) {
+        json_object_set_new(object, "stages", describe_stages(plan));
+    }
     return object;
 }
 
@@ -119,6 +138,10 @@ json_t *dp_plan_options_to_json(const struct dp_plan_options *options)
     json_object_set_new(object, "runs", json_integer(options->runs));
     json_object_set_new(object, "fresh", json_integer(options->fresh));
     json_object_set_new(object, "budget_ns", json_integer(options->budget_ns));
+    json_object_set_new(object, "detect_rate", json_real(options->detect_rate));
+    json_object_set_new(object, "confidence", json_real(options->confidence));
+    json_object_set_new(object, "adaptive", json_boolean(options->adaptive));
+    json_object_set_new(object, "retest_varies", json_boolean(options->retest_varies));
     json_object_set_new(object, "axes", strings_to_json(&options->axes));
     json_object_set_new(object, "include", strings_to_json(&options->include));
     json_object_set_new(object, "exclude", strings_to_json(&options->exclude));
@@ -188,6 +211,32 @@ static int read_stack(const json_t *object, struct dp_plan_options *ret, struct 
     return 0;
 }
 
+/* What a plan of stages ends with, as the options of the command have it. */
+static int read_stages(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)
+{
+    const double rate = dp_json_number(object, "detect_rate", -1.0);
+    const double confidence = dp_json_number(object, "confidence", -1.0);
+    const json_t *adaptive = json_object_get(object, "adaptive");
+    const json_t *varies = json_object_get(object, "retest_varies");
+    if (!(rate >= 0.0 && rate < 1.0) || !(confidence >= 0.0 && confidence < 1.0) ||
+        (rate > 0.0) != (confidence > 0.0)) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "plan: members 'detect_rate' and 'confidence' are not two shares, or 0");
+    }
+    if (!json_is_boolean(adaptive) || !json_is_boolean(varies)) {
+        return dp_err_set(err, DP_EXIT_DATA,
+                          "plan: member 'adaptive' or 'retest_varies' is not true or false");
+    }
+    if (json_is_true(adaptive) && (rate > 0.0 || ret->budget_ns == 0)) {
+        return dp_err_set(err, DP_EXIT_DATA, "plan: member 'adaptive' has no budget, or a rate beside it");
+    }
+    ret->detect_rate = rate;
+    ret->confidence = confidence;
+    ret->adaptive = json_is_true(adaptive);
+    ret->retest_varies = json_is_true(varies);
+    return 0;
+}
+
 /* Nothing, or the cost of each case: from a log of another hand. */
 static int read_costs(const json_t *object, const json_t **ret, struct dp_err *err)
 {
@@ -232,7 +281,7 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
     ret->runs = (int)runs;
     ret->fresh = (int)fresh;
     ret->budget_ns = budget;
-    return 0;
+    return read_stages(object, ret, err);
 }
 
 int dp_plan_options_from_json(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)

@@ -21,8 +21,9 @@ enum {
 enum { CAPS_ALL = 13, CAPS_GENERATIONS = 5 };
 
 /* What a plan costs beside the runs themselves. Measured on two cores; only the budget depends on them. */
-#define START_NATIVE_NS INT64_C(30000000)  /* a C program until its hello, libraries loaded */
-#define START_SCRIPT_NS INT64_C(400000000) /* an interpreter and its numerical modules */
+#define START_NATIVE_NS INT64_C(30000000)    /* a C program until its hello, libraries loaded */
+#define START_SCRIPT_NS INT64_C(400000000)   /* an interpreter and its numerical modules */
+#define REQUEST_MOST_NS INT64_C(10000000000) /* of one request of a stage, far below its usual timeout */
 #define REQUEST_NS INT64_C(1000000) /* inputs, preparation, digests and the protocol, for each request */
 
 static const struct dp_axis *first_axis(enum dp_extent extent)
@@ -124,6 +125,7 @@ int scheme_make(const struct dp_plan_options *options, struct scheme *ret, struc
                           DP_FRESH_MAX);
     }
     struct scheme scheme = {
+        .sequential = options->adaptive || options->detect_rate > 0.0,
         .level = level,
         .seeds = options->seeds > 0 ? options->seeds : level->seeds,
         .runs = options->runs > 0 ? options->runs : level->runs,
@@ -196,9 +198,19 @@ bool scheme_takes_axis(const struct scheme *scheme, const struct dp_case *item, 
     return takes_axis(scheme, &share, i);
 }
 
-/* How often one setting of the axis runs. */
-static int runs_of(const struct share *share, const struct dp_axis *axis, const char *setting)
+int scheme_first_runs(const struct scheme *scheme, const struct share *share)
 {
+    const bool few = scheme->sequential && !share->item->control;
+    return few ? smaller(share->runs, FIRST_RUNS) : share->runs;
+}
+
+/* How often one setting of the axis runs. */
+static int runs_of(const struct scheme *scheme, const struct share *share, const struct dp_axis *axis,
+                   const char *setting)
+{
+    if (axis == dp_plan_axes()) {
+        return scheme_first_runs(scheme, share);
+    }
     const bool few =
         axis->extent == DP_EXTENT_INVARIANT || (axis->at_once && !speaks_of(share->item, axis->name));
     const int runs = few ? INVARIANT_RUNS : share->runs;
@@ -218,7 +230,7 @@ static void visit_settings(const struct scheme *scheme, const struct share *shar
     request.axis = axis->name;
     for (size_t i = 0; i < count; i++) {
         request.setting = settings[i];
-        request.runs = given ? given : runs_of(share, axis, settings[i]);
+        request.runs = given ? given : runs_of(scheme, share, axis, settings[i]);
         visit(context, &request);
     }
 }
@@ -244,7 +256,8 @@ static void visit_side(const struct scheme *scheme, const struct share *share, r
                        void *context)
 {
     static const char *const sets[] = {"unit", "exact"};
-    const int runs = scheme->level->side_runs ? smaller(scheme->level->side_runs, share->runs) : share->runs;
+    const int first = scheme_first_runs(scheme, share);
+    const int runs = scheme->level->side_runs ? smaller(scheme->level->side_runs, first) : first;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         const struct dp_request request = {.set = sets[i], .runs = runs};
         visit_settings(scheme, share, first_axis(DP_EXTENT_FULL), request, visit, context);
@@ -410,21 +423,45 @@ struct share scheme_share(const struct scheme *scheme, const struct dp_case *ite
     return share;
 }
 
-int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
+/* At least the time of one request, so that it can be divided by. */
+static int64_t catalogue_ns(const struct scheme *scheme, const struct dp_case *item)
 {
-    if (item->program->state != DP_PROGRAM_READY) {
-        return 0;
-    }
-    const json_t *known = json_object_get(scheme->costs, item->id);
-    if (known) {
-        return json_integer_value(known);
-    }
     const struct share share = scheme_share(scheme, item);
     const struct sums sums = share_sums(scheme, &share);
     const double ns = (double)sums.runs * (double)case_cost_ns(item) +
                       (double)sums.orders * order_price_ns(scheme->level, item) +
                       (double)sums.requests * (double)REQUEST_NS;
     return (int64_t)(ns < DP_COST_MAX_NS ? ns : DP_COST_MAX_NS);
+}
+
+int64_t scheme_case_ns(const struct scheme *scheme, const struct dp_case *item)
+{
+    if (item->program->state != DP_PROGRAM_READY) {
+        return 0;
+    }
+    const json_t *known = json_object_get(scheme->costs, item->id);
+    return known ? json_integer_value(known) : catalogue_ns(scheme, item);
+}
+
+/* In the unit of what the first pass is known to cost, where it is. */
+int64_t scheme_more_ns(const struct scheme *scheme, const struct dp_case *item, int64_t runs,
+                       int64_t requests)
+{
+    const json_t *known = json_object_get(scheme->costs, item->id);
+    double ns = (double)runs * (double)case_cost_ns(item) + (double)requests * (double)REQUEST_NS;
+    if (item->program->state != DP_PROGRAM_READY) {
+        return 0;
+    }
+    if (known && json_integer_value(known) > 0) {
+        ns *= (double)json_integer_value(known) / (double)catalogue_ns(scheme, item);
+    }
+    return (int64_t)(ns < DP_COST_MAX_NS ? ns : DP_COST_MAX_NS);
+}
+
+int scheme_request_runs(const struct dp_case *item)
+{
+    const int64_t most = REQUEST_MOST_NS / (case_cost_ns(item) > 0 ? case_cost_ns(item) : 1);
+    return most < LEAST_RUNS ? LEAST_RUNS : most > DP_RUNS_MAX ? DP_RUNS_MAX : (int)most;
 }
 
 double scheme_request_ns(const struct scheme *scheme, const struct dp_case *item)
@@ -440,12 +477,17 @@ void scheme_add_use(const struct scheme *scheme, const struct dp_case *item, str
     use->runs = use->runs || !known || json_integer_value(known) > 0;
 }
 
+int64_t scheme_start_ns(const struct dp_program *program)
+{
+    const int64_t usual = program->script ? START_SCRIPT_NS : START_NATIVE_NS;
+    return program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual;
+}
+
 int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, struct use use)
 {
     if (program->state != DP_PROGRAM_READY) {
         return 0;
     }
-    const int64_t usual = program->script ? START_SCRIPT_NS : START_NATIVE_NS;
     const int again = use.runs ? scheme->fresh + (use.caps ? caps_priced(scheme) : 0) : 0;
-    return (1 + again) * (program->start_us > 0 ? (int64_t)(program->start_us * 1000) : usual);
+    return (1 + again) * scheme_start_ns(program);
 }

@@ -12,6 +12,7 @@
 enum {
     DP_AXIS_MAX = 24,
     FIRST_SEEDS = 2,   /* what axes other than repeat take */
+    FIRST_RUNS = 3,    /* of a sequential plan at the base setting, before its stages */
     INVARIANT_RUNS = 2 /* ... and how often at each setting: one repeat tells whether the setting repeats */
 };
 
@@ -23,6 +24,7 @@ struct scheme {
     size_t axis_count;
     int seeds, runs, fresh;       /* nominal: of a case that is not cut */
     bool seeds_given, runs_given; /* asked for: not cut */
+    bool sequential;              /* the base setting begins with FIRST_RUNS */
     const json_t *costs;          /* id -> ns, of dp_plan_options: prices only, nothing is cut by them */
 };
 
@@ -54,6 +56,13 @@ int64_t case_cost_ns(const struct dp_case *item);
  * not; 0: it is not revealed. And what it is expected to cost. */
 int order_runs(const struct dp_level *level, const struct dp_case *item, bool asked);
 double order_price_ns(const struct dp_level *level, const struct dp_case *item);
+/* And of so many more runs at the base setting, in so many requests. */
+int64_t scheme_more_ns(const struct scheme *scheme, const struct dp_case *item, int64_t runs,
+                       int64_t requests);
+/* Runs of one input at the base setting, of the first pass. */
+int scheme_first_runs(const struct scheme *scheme, const struct share *share);
+/* As many runs as one request of the case may hold, so that it ends in time. */
+int scheme_request_runs(const struct dp_case *item);
 /* What of it is not the runs themselves, as the catalogue has it. */
 double scheme_request_ns(const struct scheme *scheme, const struct dp_case *item);
 
@@ -68,6 +77,17 @@ bool scheme_takes_caps(const struct scheme *scheme, const struct dp_case *item);
 /* Expected time of starting a program as often as its cases need: once where it will only say that it cannot.
  */
 int64_t scheme_program_ns(const struct scheme *scheme, const struct dp_program *program, struct use use);
+
+/* Expected time of starting a program once more. */
+int64_t scheme_start_ns(const struct dp_program *program);
+
+/* Appends a copy. */
+void plan_append(struct dp_plan *plan, const struct dp_request *request);
+
+/* What a sequential plan goes up to, at its end: code 64 where that cannot be, as dp_plan_make says. */
+int stages_begin(struct dp_plan *plan, const struct scheme *scheme, struct dp_err *err);
+/* Appends to a retest what the case lacks of the comparisons that show a rate. */
+void stages_complete(struct dp_plan *plan, size_t case_index, int retest);
 
 /* Clears in `chosen` the cases that do not fit into the budget, by a fixed rule. Code 64 when none fits. */
 int budget_cut(const struct scheme *scheme, const struct dp_catalogue *catalogue, int64_t budget_ns,

@@ -195,15 +195,16 @@ static int take_hello(struct reader *reader, const struct dp_plan *plan, struct 
     return 0;
 }
 
-/* A key that ends in a retest's number above 0, or of an axis that waits for what is known of the machine or
- * for what moved: the request is not planned when a log is read. */
-static bool is_later(const char *key)
+/* A key that ends in a retest's number above 0, of an axis that waits for what is known of the machine or for
+ * what moved, or of the stages of a sequential plan: the request is not planned when a log is read. */
+static bool is_later(const struct dp_plan *plan, const char *key)
 {
     const char *last = strrchr(key, '|'), *axis = strchr(key, '|');
     const size_t length = last ? strcspn(axis + 1, "|") : 0;
     const bool order = length > 6 && strncmp(axis + 1 + length - 6, "*order", 6) == 0;
     return last && ((last[1] >= '1' && last[1] <= '9') || strncmp(axis, "|device|", 8) == 0 ||
-                    strncmp(axis, "|isa|", 5) == 0 || order);
+                    strncmp(axis, "|isa|", 5) == 0 || order ||
+                    (plan->comparisons > 0 && strncmp(axis, "|repeat|", 8) == 0));
 }
 
 static int take_answer(struct reader *reader, const struct dp_plan *plan, struct dp_answers *answers,
@@ -214,7 +215,7 @@ static int take_answer(struct reader *reader, const struct dp_plan *plan, struct
     const json_t *answer = json_object_get(line, "answer");
     bool planned = request >= 0 && request < (json_int_t)plan->request_count;
     char *expected = planned ? dp_request_key(plan, (size_t)request) : NULL;
-    bool fits = planned ? strcmp(key, expected) == 0 : request >= 0 && is_later(key);
+    bool fits = planned ? strcmp(key, expected) == 0 : request >= 0 && is_later(plan, key);
     free(expected);
     if (!fits) {
         return malformed(reader, err, "an answer to no request of this run");

@@ -36,6 +36,13 @@ static uint64_t rarely(const struct request *request, int run)
     return !sums_are_exact(request) && number % period == fake_param(request, "at", 40) ? 1 : 0;
 }
 
+/* Each run by itself, one in `period` on average: drawn, but the same for the same seed. */
+static uint64_t drawn(const struct request *request, int run)
+{
+    const uint64_t period = (uint64_t)fake_param(request, "period", 500);
+    return !sums_are_exact(request) && fake_draw(request, run) % period == 0 ? 1 : 0;
+}
+
 /* The seed says which run of every 50 is the one. */
 static uint64_t plant(const struct request *request, int run)
 {
@@ -205,6 +212,7 @@ const struct fake fake_answers[] = {
     {.name = "varies", .value = each_run},
     {.name = "corrupts", .value = corrupts},
     {.name = "rarely", .value = rarely},
+    {.name = "drawn", .value = drawn},
     {.name = "plant", .value = plant},
     {.name = "first-call", .value = first_run},
     {.name = "fresh", .value = by_process},

@@ -37,6 +37,8 @@ struct fake {
 extern const struct fake fake_answers[]; /* ended by a NULL name */
 extern const struct fake fake_damages[];
 
+/* A number that follows from problem, seed, set and `run` alone. */
+uint64_t fake_draw(const struct request *request, int run);
 json_int_t fake_param(const struct request *request, const char *name, json_int_t fallback);
 const char *fake_word(const struct request *request, const char *name, const char *fallback);
 /* A whole observation of the request, and its only output (borrowed). */

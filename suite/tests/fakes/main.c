@@ -45,8 +45,8 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* 64 hex digits that depend on problem, seed, set and value alone. */
-static void digest(const struct request *request, uint64_t value, char ret[65])
+/* Of problem, seed, set and value alone. */
+static uint64_t mix_request(const struct request *request, uint64_t value)
 {
     static const char *const keys[] = {"problem", "seed", "set"};
     uint64_t state = mix(value);
@@ -56,6 +56,18 @@ static void digest(const struct request *request, uint64_t value, char ret[65])
             state = mix(state ^ (unsigned char)*text);
         }
     }
+    return state;
+}
+
+uint64_t fake_draw(const struct request *request, int run)
+{
+    return mix_request(request, UINT64_C(0x6472617700000000) + (uint64_t)run);
+}
+
+/* 64 hex digits that depend on them. */
+static void digest(const struct request *request, uint64_t value, char ret[65])
+{
+    uint64_t state = mix_request(request, value);
     for (int i = 0; i < 4; i++) {
         state = mix(state);
         snprintf(ret + 16 * i, 17, "%016llx", (unsigned long long)state);
