@@ -415,6 +415,13 @@ static char *replay_words(const json_t *view)
     if (same == replayed && strcmp(in, "exact") == 0) {
         return dp_strdup("; rounded once");
     }
+    const json_t *aligned = json_object_get(view, "aligned");
+    const long long least = (long long)json_integer_value(json_array_get(aligned, 0));
+    const long long most = (long long)json_integer_value(json_array_get(aligned, 1));
+    if (same == replayed && json_array_size(aligned) == 2) {
+        return least == most ? dp_printf("; %lld bits of the largest kept; in %s", least, in)
+                             : dp_printf("; %lld to %lld bits of the largest kept; in %s", least, most, in);
+    }
     if (same == replayed) {
         return dp_printf("; in %s", in);
     }

@@ -133,7 +133,7 @@ long double kit_value(enum kit_dtype dtype, const void *elements, int64_t index)
     }
 }
 
-/* Bits of a float by fields. Only what the fills store comes here: zero, normal values, NaN. */
+/* Bits of a float by fields; no infinities come here. */
 static uint64_t float_bits(const struct kit_format *format, long double value)
 {
     const int width = (int)format->size * 8;
@@ -150,8 +150,8 @@ static uint64_t float_bits(const struct kit_format *format, long double value)
     int exponent = 0;
     const long double fraction = frexpl(fabsl(value), &exponent); /* in [0.5, 1) */
     exponent += format->bias - 1;
-    if (exponent <= 0) { /* below the normal range: flushed, fills do not go there */
-        return sign;
+    if (exponent <= 0) { /* subnormal: a number of the smallest */
+        return sign | (uint64_t)ldexpl(fabsl(value), format->bias - 1 + format->mantissa);
     }
     const uint64_t mantissa = (uint64_t)ldexpl(fraction, format->mantissa + 1);
     return sign | (uint64_t)exponent << format->mantissa |

@@ -18,8 +18,12 @@
 #include "probes/kit/summands.h"
 #include "suite/base/text.h"
 
-/* What a one and M are in a type: beside M, a one and as many as are counted vanish also in f32, where a
- * library may add up 16-bit types, and in f64. Sums of so many are exact in the type itself. */
+/* What a one and M are in a type. M absorbs n ones in an adder of p bits where n one < M / 2^p (half of a
+ * unit in the last place of M): for f32 and bf16 in f32 and f64, for f64 in f64; for f16, whose range is
+ * 2^-24 to 65504, in f16 and f32 (2^39 > 2^24 n for n < 2^15) and not in f64, in which sums of f16 are exact.
+ * Sums of `most` ones are exact in the type itself, in which they may be added up (as FPRev's reference code
+ * does: the smallest subnormal as one, the largest power of two as M). tf32 is the range of f32, its products
+ * are `reduced`. */
 static const struct scale {
     enum kit_dtype dtype;
     int one, big; /* binary exponents */
@@ -28,7 +32,7 @@ static const struct scale {
     {KIT_F32, 0, 100, INT64_C(1) << 24},
     {KIT_F64, 0, 1000, INT64_C(1) << 53},
     {KIT_BF16, 0, 100, 1 << 8},
-    {KIT_F16, -24, 15, 1 << 11}, /* not in f64: its range is too small */
+    {KIT_F16, -24, 15, 1 << 11},
 };
 
 struct sum {
@@ -201,31 +205,33 @@ static int prepare(struct sum *sum)
                : kit_skip("unsupported", "%d ones do not sum to their number", sum->count);
 }
 
-/* The type in which the tree's additions give the operation's bits, if there is one. */
+/* Additions that give the operation's bits, if there are any. How a node of many children adds is only told
+ * where it is found, since it may be in more ways than are tried. */
 static void add_replay(const struct sum *sum, const struct kit_order *order, json_t *view)
 {
-    static const enum kit_dtype types[] = {KIT_F32, KIT_F64};
     const enum kit_dtype output = operand_of(sum, sum->all.output)->dtype;
     int exponent;
     const bool tree = order->kind == KIT_ORDER_TREE;
-    const bool binary = tree && order->nodes == 2 * sum->count - 1;
-    if ((!binary && order->kind != KIT_ORDER_EXACT) || (output != KIT_F32 && output != KIT_F64) ||
-        frexpl(sum->all.unit, &exponent) != 0.5L) {
-        return; /* how a node of several rounds, or a scaled sum, is not known */
+    if ((!tree && order->kind != KIT_ORDER_EXACT) || frexpl(sum->all.unit, &exponent) != 0.5L) {
+        return; /* how a scaled sum is rounded is not known */
     }
-    int best = -1;
-    const char *name = "";
-    for (size_t i = output == KIT_F64; i < sizeof(types) / sizeof(types[0]); i++) {
-        const int same = kit_replay_same(tree ? order : NULL, sum->count, sum->scale->dtype, types[i], output,
-                                         sum->all.unit, sum->sums);
-        if (same > best) {
-            best = same;
-            name = tree ? kit_dtype_name(types[i]) : "exact";
-        }
+    const struct kit_replay replay = {.order = tree ? order : NULL,
+                                      .summands = sum->count,
+                                      .input = sum->scale->dtype,
+                                      .output = output,
+                                      .unit = sum->all.unit,
+                                      .sums = sum->sums};
+    struct kit_adding adding;
+    const int same = kit_replay_find(&replay, &adding);
+    if (tree && order->nodes < 2 * sum->count - 1 && !adding.aligned) {
+        return;
     }
     json_object_set_new(view, "replayed", json_integer(KIT_REPLAYS));
-    json_object_set_new(view, "same", json_integer(best));
-    json_object_set_new(view, "in", json_string(name));
+    json_object_set_new(view, "same", json_integer(same));
+    json_object_set_new(view, "in", json_string(tree ? kit_dtype_name(adding.in) : "exact"));
+    if (adding.aligned) {
+        json_object_set_new(view, "aligned", json_pack("[ii]", adding.aligned, adding.most));
+    }
 }
 
 static json_t *parents_json(const struct kit_order *order)

@@ -57,14 +57,17 @@ static const struct dp_command_line command_line = {
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &order_defaults,
     .details =
-        "The tree is then held against random summands: if its additions in f32 or f64 give the bits that "
-        "the operation gave, 'in f32' or 'in f64' is said. An operation without one order gets no "
-        "fingerprint.",
-    .exits = {{DP_EXIT_OK, "revealed, or there is none to reveal: exact, compensated"},
+        "The tree is then held against random summands: if its additions in f32, f64 or a type of the "
+        "operands "
+        "give the bits that the operation gave, 'in f32' or the like is said. Where several are added at "
+        "once, "
+        "as matrix units do, '20 bits of the largest kept' says to how many bits they are cut first, if that "
+        "gives the bits. An operation without one order gets no fingerprint.",
+    .exits = {{DP_EXIT_OK, "revealed, or nothing is ever lost: exact, compensated; there is a fingerprint"},
               {DP_EXIT_FINDINGS, "no one order: it changes from run to run"},
               {DP_EXIT_NO_VERDICT, "given up, an error of the program, or the stack was not used"},
               {DP_EXIT_DATA, "bad catalogue file or stack"},
-              {DP_EXIT_NOTHING_RAN, "the case cannot run here, or is no plain sum"}},
+              {DP_EXIT_NOTHING_RAN, "the case cannot run here, is no plain sum, or no tree gives its sums"}},
     .examples = {{"detprobe order cpu/reduce/sum-ordered-f32-128x256 --n 64", "how an OpenMP loop adds up"},
                  {"detprobe order cpu/reduce/sum-tree-f32-128x256 --n 16 --dot | dot -Tsvg >order.svg",
                   "a drawing of it"},
@@ -145,15 +148,20 @@ static bool has_kind(const json_t *answer, const char *kind)
     return false;
 }
 
-/* The worst of the views, once they are printed. */
+/* The worst of the views, once they are printed: with status 0 there is a fingerprint. */
 static int end_of(const struct asking *asking, const json_t *answer, struct dp_err *err)
 {
     if (has_kind(answer, "varies")) {
         return DP_EXIT_FINDINGS;
     }
-    return has_kind(answer, "costly")
-               ? dp_err_set(err, DP_EXIT_NO_VERDICT,
-                            "gave up on '%s': too many pairs to ask, take a smaller '--n'", asking->item->id)
+    if (has_kind(answer, "costly")) {
+        return dp_err_set(err, DP_EXIT_NO_VERDICT,
+                          "gave up on '%s': too many pairs to ask, take a smaller '--n'", asking->item->id);
+    }
+    return has_kind(answer, "none")
+               ? dp_err_set(err, DP_EXIT_NOTHING_RAN,
+                            "'%s' has no order to show: its sums repeat and are of no tree of additions",
+                            asking->item->id)
                : DP_EXIT_OK;
 }
 

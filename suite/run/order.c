@@ -37,7 +37,8 @@ static const struct dp_member view_members[] = {
     {"changed", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
     {"replayed", DP_MEMBER_INT, false, 1, INT_MAX53, NULL},
     {"same", DP_MEMBER_INT, false, 0, INT_MAX53, NULL},
-    {"in", DP_MEMBER_WORD, false, 0, 0, "f32|f64|exact"},
+    {"in", DP_MEMBER_WORD, false, 0, 0, "f32|f64|f16|bf16|exact"},
+    {"aligned", DP_MEMBER_COUNTS, false, 0, 2, NULL},
 };
 
 /* Does a view speak of summands that are there? */

@@ -27,9 +27,21 @@ KNOWN = {
     "blocks": "4 blocks of 64 (the last of 63), each in order; these in order; in f32",
     "lanes": "8 lanes (i mod 8), each in order; these pairwise; in f32",
     "strided": "one at a time, in the order 0 3 6 9 12 15 18 21 ...; in f32",
-    "fused": "in order, 4 at a time with the sum so far",
+    "fused": "in order, 4 at a time with the sum so far; 20 bits of the largest kept; in f32",
     "double": "in order; in f64",
     "exact": "exact or compensated: nothing is lost, so no order shows; rounded once",
+}
+
+# The same sums of 16-bit numbers. In f64 sums of f16 are exact, and f32 holds what 255 of them lose in a narrow output.
+NARROW = {
+    "forward-f16": KNOWN["forward"], "backward-f16": KNOWN["backward"], "pairwise-f16": KNOWN["pairwise"],
+    "blocks-f16": KNOWN["blocks"], "lanes-f16": KNOWN["lanes"], "double-f16": KNOWN["exact"],
+    "exact-f16": KNOWN["exact"], "neumaier-f16": KNOWN["exact"],
+    "fused-f16": "in order, 4 at a time with the sum so far; 19 to 40 bits of the largest kept; in f32",
+    "forward-f16-own": "in order; in f16", "backward-f16-own": "in reverse order; in f16",
+    "pairwise-f16-own": "pairwise; in f16", "blocks-f16-own": KNOWN["blocks"].replace("f32", "f16"),
+    "forward-bf16": KNOWN["forward"], "pairwise-bf16": KNOWN["pairwise"], "double-bf16": KNOWN["forward"],
+    "forward-bf16-own": "in order; in bf16", "pairwise-bf16-own": "pairwise; in bf16",
 }
 
 PROGRAM = """
@@ -77,6 +89,19 @@ class Order(unittest.TestCase):
                 for shape in ("16x255", "1x255"):
                     self.assertEqual(self.words(loop, shape=shape), words)
 
+    def test_known_orders_of_16_bits(self):
+        for loop, words in NARROW.items():
+            with self.subTest(loop=loop):
+                self.assertEqual(self.words(loop), words)
+
+    def test_as_many_as_a_type_counts(self):
+        """512 of f16, and no more of bf16 than 256: sums of ones are exact no further."""
+        for loop, shape, counts, word in (("forward-f16-own", "4x2100", (512, 420), "in order; in f16"),
+                                          ("forward-bf16-own", "4x300", (256, 150), "in order; in bf16")):
+            views = self.reveal(loop, shape=shape)["views"]
+            self.assertEqual(tuple(view["summands"] for view in views), counts)
+            self.assertEqual({view["words"] for view in views}, {word})
+
     def test_fingerprints_tell_orders_apart(self):
         prints = {loop: self.reveal(loop)["fingerprint"] for loop in KNOWN}
         self.assertEqual(prints.pop("double"), prints["forward"])  # one order, in another type
@@ -105,6 +130,7 @@ class Order(unittest.TestCase):
             words = self.words(loop)
             self.assertTrue(words.startswith("in order; not by plain additions: "), words)
         self.assertTrue(self.words("neumaier").startswith("exact or compensated"))
+        self.assertEqual(self.words("uneven"), "in order, 4 at a time with the sum so far")  # in no one way
 
     def test_no_number_is_no_other_number(self):
         for shape in ("16x255", "1x255"):
@@ -131,6 +157,10 @@ class Order(unittest.TestCase):
         self.assertEqual(every["words"], "24 blocks of 8 (the last of 4), each in order; these in order; in f32")
         (every,) = self.reveal("blocks", "--n", 2000, shape="16x1500")["views"]
         self.assertEqual(every["words"], "24 blocks of 64 (the last of 28), each in order; these in order; in f32")
+
+    def test_no_tree(self):
+        """Half of it exact: printed, and without a fingerprint no success."""
+        self.assertIn("of no tree of additions", self.detprobe("fake/sums/half-16x255", status=77))
 
     def test_what_is_no_sum(self):
         for case, why in {

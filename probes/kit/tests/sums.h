@@ -49,23 +49,28 @@ static inline float lanes(const float *x, int n, int width)
     return pairwise(lane, width);
 }
 
-/* As tensor cores do: the sum so far and `width` more are aligned to the largest of them, what is below its
- * last bit is cut off, the rest is added at once: whole numbers below 2^20, of which sixteen are exact. */
+/* As tensor cores do: the sum so far and a few more are aligned to the largest of them, of which so many bits
+ * are kept, what is below is cut off, the rest is added at once: whole numbers, of which a few are exact. */
+static inline float fused_step(float sum, const float *x, int count, int bits)
+{
+    float largest = fabsf(sum);
+    for (int j = 0; j < count; j++) {
+        largest = fmaxf(largest, fabsf(x[j]));
+    }
+    const float unit = largest > 0 ? ldexpf(1, ilogbf(largest) - bits + 1) : 1;
+    float total = truncf(sum / unit);
+    for (int j = 0; j < count; j++) {
+        total += truncf(x[j] / unit);
+    }
+    return total * unit;
+}
+
+/* 20 bits. */
 static inline float fused(const float *x, int n, int width)
 {
     float sum = 0;
     for (int i = 0; i < n; i += width) {
-        const int count = n - i < width ? n - i : width;
-        float largest = fabsf(sum);
-        for (int j = 0; j < count; j++) {
-            largest = fmaxf(largest, fabsf(x[i + j]));
-        }
-        const float unit = largest > 0 ? ldexpf(1, ilogbf(largest) - 19) : 1;
-        float total = truncf(sum / unit);
-        for (int j = 0; j < count; j++) {
-            total += truncf(x[i + j] / unit);
-        }
-        sum = total * unit;
+        sum = fused_step(sum, x + i, n - i < width ? n - i : width, 20);
     }
     return sum;
 }

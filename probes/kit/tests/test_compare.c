@@ -287,7 +287,7 @@ static void bytes_of_floats_are_read_exactly(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t stored = 0;
         assert_true(kit_value(rows[i].dtype, &rows[i].bits, 0) == rows[i].value);
-        if (isfinite(rows[i].value) && fabsl(rows[i].value) >= 1) { /* subnormals are flushed by a store */
+        if (isfinite(rows[i].value)) {
             kit_store(rows[i].dtype, &stored, 0, rows[i].value);
             assert_int_equal(stored, rows[i].bits);
         }
@@ -297,6 +297,28 @@ static void bytes_of_floats_are_read_exactly(void **state)
         kit_store(dtype, &stored, 0, (long double)NAN);
         assert_true(isnan(kit_value(dtype, &stored, 0)));
         assert_true(isnan(kit_value(dtype, (const uint8_t[]){0xff}, 0)));
+    }
+}
+
+/* What is read is stored again as it was, subnormal numbers too; between two it is the one nearer to zero. */
+static void narrow_floats_come_back(void **state)
+{
+    static const enum kit_dtype types[] = {KIT_F16, KIT_BF16, KIT_F8E4M3, KIT_F8E5M2};
+    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+        const uint32_t width = kit_dtype_size(types[t]) * 8, sign = 1u << (width - 1);
+        for (uint32_t bits = 0; bits < 1u << width; bits++) {
+            const uint16_t from = (uint16_t)bits;
+            uint16_t to = 0;
+            const long double value = kit_value(types[t], &from, 0);
+            if (isfinite(value)) {
+                kit_store(types[t], &to, 0, value);
+                assert_int_equal(to, from);
+            }
+            if (isfinite(value) && (bits & ~sign) > 0) {
+                kit_store(types[t], &to, 0, value * (1 - 0x1p-20L));
+                assert_int_equal(to, from - 1);
+            }
+        }
     }
 }
 
@@ -328,6 +350,7 @@ int main(void)
         cmocka_unit_test(permutations_are_told_from_values),
         cmocka_unit_test(digests_are_of_the_logical_bytes),
         cmocka_unit_test(bytes_of_floats_are_read_exactly),
+        cmocka_unit_test(narrow_floats_come_back),
         cmocka_unit_test(only_the_sample_of_interest_is_digested),
         cmocka_unit_test(ulps_count_representable_values),
         cmocka_unit_test(distances_are_measured_together),
