@@ -146,8 +146,9 @@ static json_t *document(struct dp_bench *bench, const struct dp_search *search, 
         const char *outcome = json_array_size(causes) > 0 ? varies ? "steadied" : "moved"
                               : varies                    ? "varies"
                                                           : "repeats";
-        const struct dp_shown shown = {bench, varies ? base->between ? "fresh" : "repeat" : NULL,
-                                       amount.runs};
+        const struct dp_shown shown = {.bench = bench,
+                                       .varies = varies ? base->between ? "fresh" : "repeat" : NULL,
+                                       .runs = amount.runs};
         add_commands(&shown, sorted);
         json_t *libraries = json_array();
         dp_environment_add_libraries(libraries, NULL, bench->hello);

@@ -246,7 +246,7 @@ struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_ch
     for (size_t i = 0; i < factors->count; i++) {
         const struct dp_factor *factor = &factors->items[i];
         const char *value = factor->from;
-        bool chosen = false;
+        bool chosen = factor->always;
         for (size_t k = 0; k < count; k++) {
             chosen = chosen || choices[k].factor == i;
             value = choices[k].factor == i && !at_from ? choices[k].value : value;

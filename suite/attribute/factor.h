@@ -21,6 +21,7 @@ struct dp_factor {
                          value, NULL: not set */
     const char **to;  /* the others, NULL among those of a variable: not set */
     size_t to_count;
+    bool always;   /* an axis that is set to `from` also where it is not chosen */
     bool disturbs; /* an axis that only disturbs: it can make bits vary, never keep them */
 };
 
@@ -48,8 +49,8 @@ struct dp_choice {
     const char *value;
 };
 /* The setup in which the chosen factors have their values, or, `at_from`, in which they have what these are
- * compared with. Variables that are not chosen are as their factors' `from` says, other axes at the base
- * setting. */
+ * compared with. Variables that are not chosen are as their factors' `from` says, and so are axes
+ * that always are; others at the base setting. */
 struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_choice *choices, size_t count,
                             bool at_from);
 

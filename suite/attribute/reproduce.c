@@ -51,10 +51,11 @@ static json_t *own_libraries(void)
 
 /* These and the change's variables, at one of its sides; what is not to be set and is not set needs no word.
  * Owned. */
-static json_t *variables_of(const json_t *change, const char *side)
+static json_t *variables_of(const json_t *context, const json_t *change, const char *side)
 {
     json_t *variables = own_libraries(), *item;
     size_t i;
+    json_object_update(variables, (json_t *)(uintptr_t)context);
     json_array_foreach(change, i, item)
     {
         const char *name = dp_json_string(item, "name", "");
@@ -68,9 +69,10 @@ static json_t *variables_of(const json_t *change, const char *side)
     return variables;
 }
 
-static char *with_variables(struct dp_reproduction what, const json_t *change, const char *side)
+static char *with_variables(struct dp_reproduction what, const json_t *context, const json_t *change,
+                            const char *side)
 {
-    json_t *variables = variables_of(change, side);
+    json_t *variables = variables_of(context, change, side);
     what.variables = variables;
     char *text = dp_reproduction_text(&what);
     json_decref(variables);
@@ -92,11 +94,12 @@ char *dp_change_command(const struct dp_shown *shown, const json_t *change)
                                    .stack = stack ? stack->name : NULL};
     if (shown->varies && !axes) {
         what.runs = strcmp(shown->varies, "repeat") == 0 ? shown->runs : 0;
-        ret = with_variables(what, change, "to");
+        ret = with_variables(what, shown->context, change, "to");
     } else if (axes && dp_axis_find(axes, &err)) {
-        ret = with_variables(what, change, "to");
+        ret = with_variables(what, shown->context, change, "to");
     } else if (!axes) {
-        char *without = with_variables(what, change, "from"), *with = with_variables(what, change, "to");
+        char *without = with_variables(what, shown->context, change, "from"),
+             *with = with_variables(what, shown->context, change, "to");
         ret = dp_printf("detprobe diff <(%s --json) <(%s --json)", without, with);
         free(without);
         free(with);

@@ -9,8 +9,9 @@
 
 struct dp_shown {
     const struct dp_bench *bench;
-    const char *varies; /* of a case that varies by itself the axis on which it does; NULL: it repeats */
-    int runs;           /* that it took to see that */
+    const char *varies;    /* of a case that varies by itself the axis on which it does; NULL: it repeats */
+    int runs;              /* that it took to see that */
+    const json_t *context; /* variables that are set on both sides alike (object); NULL: none */
 };
 
 /* A line for bash. Of a change (an array of {kind, name, from, to}; NULL: none) with axes a run that varies

@@ -11,44 +11,61 @@
 #include "suite/base/text.h"
 #include "suite/command/running.h"
 
-/* The result of the case; NULL with code 64 and what the user may have meant. */
-static const json_t *find_result(const json_t *report, const char *name, const char *id, struct dp_err *err)
+static const json_t *result_of(const json_t *report, const char *id)
 {
     const json_t *results = json_object_get(json_object_get(report, "body"), "results");
-    const char **ids = dp_alloc(json_array_size(results) + 1, sizeof(*ids));
     const json_t *found = NULL;
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
-        ids[i] = dp_json_string(result, "case", "");
-        found = strcmp(ids[i], id) == 0 ? result : found;
+        found = strcmp(dp_json_string(result, "case", ""), id) == 0 ? result : found;
     }
-    const char *near = found ? NULL : dp_suggest(id, ids, json_array_size(results));
-    if (!found && near) {
+    return found;
+}
+
+int asking_has(const json_t *report, const char *name, const char *id, struct dp_err *err)
+{
+    const json_t *results = json_object_get(json_object_get(report, "body"), "results");
+    if (result_of(report, id)) {
+        return 0;
+    }
+    const char **ids = dp_alloc(json_array_size(results) + 1, sizeof(*ids));
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        ids[i] = dp_json_string(json_array_get(results, i), "case", "");
+    }
+    const char *near = dp_suggest(id, ids, json_array_size(results));
+    if (near) {
         dp_err_set(err, DP_EXIT_USAGE, "'%.200s' has no case '%.120s', did you mean '%.120s'?", name, id,
                    near);
-    } else if (!found) {
+    } else {
         dp_err_set(err, DP_EXIT_USAGE, "'%.200s' has no case '%.120s', see 'detprobe show --verbose'", name,
                    id);
     }
     free(ids);
-    return found;
+    return -1;
 }
 
-static int find_case(const json_t *result, const char *id, struct asking *ret, struct dp_err *err)
+static int fits(const json_t *result, const struct dp_case *item, struct dp_err *err)
 {
-    const struct dp_case *item = dp_catalogue_find(&ret->catalogue, id);
     const char *then = dp_json_string(result, "definition", NULL);
     char now[65];
-    if (!item) {
-        return dp_err_set(err, DP_EXIT_NOTHING_RAN,
-                          "no catalogue file here has case '%.120s', see DETPROBE_PROBE_PATH", id);
-    }
-    if (then && dp_case_definition(item, now) && strcmp(then, now) != 0) {
-        return dp_err_set(err, DP_EXIT_DATA, "case '%.120s' is another one here, its catalogue has changed",
-                          id);
-    }
+    return then && dp_case_definition(item, now) && strcmp(then, now) != 0
+               ? dp_err_set(err, DP_EXIT_DATA, "case '%.120s' is another one here, its catalogue has changed",
+                            item->id)
+               : 0;
+}
+
+int asking_fits(const json_t *report, const struct asking *asking, struct dp_err *err)
+{
+    return fits(result_of(report, asking->bench.item->id), asking->bench.item, err);
+}
+
+static int find_case(const json_t *report, const char *id, struct asking *ret, struct dp_err *err)
+{
+    const struct dp_case *item = dp_catalogue_find(&ret->catalogue, id);
     ret->bench.item = item;
-    return 0;
+    return item ? fits(result_of(report, id), item, err)
+                : dp_err_set(err, DP_EXIT_NOTHING_RAN,
+                             "no catalogue file here has case '%.120s', see DETPROBE_PROBE_PATH", id);
 }
 
 /* What a report is of is loaded only where the user names it too: a report is of another hand. */
@@ -74,11 +91,11 @@ int asking_open(const struct asking_options *options, const json_t *report, cons
                 struct asking *ret, struct dp_err *err)
 {
     const json_t *plan = json_object_get(json_object_get(report, "body"), "plan");
-    const json_t *result = find_result(report, name, id, err);
     *ret = (struct asking){.bench = {.timeout_ns = options->timeout_ns,
                                      .seed = strtoull(dp_json_string(plan, "seed", "1"), NULL, 10)}};
-    if (!result || dp_stack_check_roles(err) != 0 || dp_catalogue_load(&ret->catalogue, err) != 0 ||
-        find_case(result, id, ret, err) != 0 || open_stack(options, report, ret, err) != 0) {
+    if (asking_has(report, name, id, err) != 0 || dp_stack_check_roles(err) != 0 ||
+        dp_catalogue_load(&ret->catalogue, err) != 0 || find_case(report, id, ret, err) != 0 ||
+        open_stack(options, report, ret, err) != 0) {
         return -1;
     }
     run_let_threads_sleep();

@@ -24,6 +24,10 @@ struct asking {
  * where the report has no such case, 65 where the case is another one here, 77 where it is not known here. */
 int asking_open(const struct asking_options *options, const json_t *report, const char *name, const char *id,
                 struct asking *ret, struct dp_err *err);
+/* Whether a report has the case; code 64. */
+int asking_has(const json_t *report, const char *name, const char *id, struct dp_err *err);
+/* Whether the case of a further report is the one that was opened; code 65. */
+int asking_fits(const json_t *report, const struct asking *asking, struct dp_err *err);
 void asking_close(struct asking *asking);
 
 #endif

@@ -31,6 +31,7 @@ extern const size_t dp_command_count;
 
 extern const struct dp_command dp_command_audit;
 extern const struct dp_command dp_command_baseline;
+extern const struct dp_command dp_command_bisect;
 extern const struct dp_command dp_command_diff;
 extern const struct dp_command dp_command_doctor;
 extern const struct dp_command dp_command_explain;

@@ -15,9 +15,9 @@
 enum { WORDS_MOST = 4000 };
 
 const struct dp_surrounding dp_docs_variables[] = {
-    {"DETPROBE_PROBE_PATH", "list run doctor audit explain",
+    {"DETPROBE_PROBE_PATH", "list run doctor audit explain bisect",
      "folders with catalogue files and probe programs of your own, with colons between them"},
-    {"DETPROBE_LIB_<ROLE>", "run doctor audit explain probe",
+    {"DETPROBE_LIB_<ROLE>", "run doctor audit explain bisect probe",
      "the file of one library to measure, by its role: DETPROBE_LIB_CBLAS, DETPROBE_LIB_CUDNN; 'none': no "
      "such library; the report of a run records it"},
     {"DETPROBE_DEVICE", "run doctor probe",
@@ -36,12 +36,13 @@ const struct dp_surrounding dp_docs_variables[] = {
     {"DETPROBE_SETTING", "probe",
      "set by the suite for cases that ask for it: what the program does to its library before it says hello"},
     {"DETPROBE_PROCESS", "probe", "set by the suite: a mark by which it finds what a program left behind"},
-    {"OMP_WAIT_POLICY", "run explain", "'passive' for the programs unless it is set; the report records it"},
-    {"LD_LIBRARY_PATH", "run doctor audit explain probe",
+    {"OMP_WAIT_POLICY", "run explain bisect",
+     "'passive' for the programs unless it is set; the report records it"},
+    {"LD_LIBRARY_PATH", "run doctor audit explain bisect probe",
      "chooses linked libraries (oneDNN, OpenMP) and those found by their names"},
     {"GLIBC_TUNABLES", "run", "the programs' own; axis isa sets glibc.cpu.hwcaps in it and keeps the rest"},
     {"CUDA_HOME", "run doctor probe", "where the CUDA toolkit is, for the library CUPTI beside it"},
-    {"TMPDIR", "run explain", "where the scratch folder of a run is made, /tmp unless it is set"},
+    {"TMPDIR", "run explain bisect", "where the scratch folder of a run is made, /tmp unless it is set"},
     {"VIRTUAL_ENV", "audit", "the Python environment whose packages are looked at without --stack"},
     {"CONDA_PREFIX", "audit", "likewise"},
     {"NO_COLOR", "*", "set and not empty: no colour, unless --color asks for it"},
@@ -56,7 +57,7 @@ const struct dp_surrounding dp_docs_files[] = {
      "the run log beside the report of '-o FILE', from which '--resume' goes on; may be deleted once the "
      "report is "
      "there"},
-    {DP_DOCS_PROBES, "run list doctor audit explain new-probe probe",
+    {DP_DOCS_PROBES, "run list doctor audit explain bisect new-probe probe",
      "the built-in probe programs and their catalogue files, a folder for each backend; the kits, and what "
      "a new probe begins with"},
     {DP_DOCS_SCHEMAS, "* probe report", "JSON Schemas of everything that is read and written"},
