@@ -12,6 +12,7 @@
 #include "suite/audit/settings_builtin.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/base/version.h"
 
 enum { VALUE_MOST = 4096 }; /* no reader documents a longer one */
 
@@ -113,20 +114,6 @@ static char *set_flag(const char *value, const char *flag, const char *wanted)
 
 /* --- judging --- */
 
-int dp_audit_compare_versions(const char *a, const char *b)
-{
-    while (*a || *b) {
-        char *a_end, *b_end;
-        const unsigned long one = strtoul(a, &a_end, 10), other = strtoul(b, &b_end, 10);
-        if (one != other) {
-            return one < other ? -1 : 1;
-        }
-        a = *a_end == '.' ? a_end + 1 : "";
-        b = *b_end == '.' ? b_end + 1 : "";
-    }
-    return 0;
-}
-
 /* Is there a value, has it the form that is documented, does it repeat? Of a flag among others, the flag's.
  */
 static enum dp_audit_status judge_value(const json_t *setting, const char *value)
@@ -162,13 +149,13 @@ static bool is_read(const json_t *setting, const struct dp_audit_seen *seen, con
                  reader, until);
         return false;
     }
-    if (seen->version && since && dp_audit_compare_versions(seen->version, since) < 0) {
+    if (seen->version && since && dp_version_compare(seen->version, since) < 0) {
         ret->status = DP_AUDIT_IGNORED;
         snprintf(ret->reason, sizeof(ret->reason), "%s reads it since %s, here is %.60s", reader, since,
                  seen->version);
         return false;
     }
-    if (seen->version && until && dp_audit_compare_versions(seen->version, until) >= 0) {
+    if (seen->version && until && dp_version_compare(seen->version, until) >= 0) {
         ret->status = DP_AUDIT_IGNORED;
         snprintf(ret->reason, sizeof(ret->reason), "%s reads it before %s, here is %.60s", reader, until,
                  seen->version);

@@ -62,7 +62,4 @@ char *dp_audit_wanted(const json_t *setting, const char *value, int cores);
  * value holds. Owned. */
 char *dp_audit_line(const char *name, const char *value);
 
-/* "2.10.1" against "2.9": negative, 0 or positive. What follows the numbers does not count. */
-int dp_audit_compare_versions(const char *a, const char *b);
-
 #endif

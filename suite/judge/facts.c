@@ -9,6 +9,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/judge/facts.h"
+#include "suite/plan/guarantee.h"
 #include "suite/plan/levels.h"
 
 #define MAX_CLASSES 8     /* listed with their digest */
@@ -200,6 +201,21 @@ static bool view_full(const struct dp_view *view)
     return checked > 0;
 }
 
+/* By the libraries that the case's own process had open: two programs may have two versions of one. Owned. */
+static json_t *stated_of(const struct dp_case *item, const json_t *hellos)
+{
+    const struct dp_program *program = item->program;
+    const json_t *own = program ? json_object_get(hellos, program->name) : NULL;
+    const json_t *hello =
+        own || !program || !program->base ? own : json_object_get(hellos, program->base->name);
+    json_t *devices = json_pack("[O*]", json_object_get(hello, "device"));
+    json_t *versions = dp_versions_of(json_object_get(hello, "libraries"), devices, NULL);
+    json_t *stated = dp_guarantee_stated(json_object_get(item->json, "guarantee"), versions);
+    json_decref(versions);
+    json_decref(devices);
+    return stated;
+}
+
 void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers, struct dp_facts *ret)
 {
     ret->items = dp_alloc(plan->request_count + 1, sizeof(*ret->items));
@@ -228,7 +244,9 @@ void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers,
     }
     for (size_t i = 0; i < plan->case_count; i++) {
         ret->views[i].full = view_full(&ret->views[i]);
+        ret->views[i].stated = stated_of(plan->cases[i], answers->hellos);
     }
+    ret->view_count = plan->case_count;
 }
 
 int dp_view_compare(const void *left, const void *right)
@@ -239,6 +257,9 @@ int dp_view_compare(const void *left, const void *right)
 
 void dp_facts_free(struct dp_facts *facts)
 {
+    for (size_t i = 0; i < facts->view_count; i++) {
+        json_decref(facts->views[i].stated);
+    }
     free(facts->items);
     free(facts->sorted);
     free(facts->views);

@@ -46,13 +46,16 @@ struct dp_view {
     size_t case_index;
     const struct dp_fact **facts;
     size_t count;
-    bool full; /* everything that decides `wrong` was reported ("checked": "full") */
+    bool full;      /* everything that decides `wrong` was reported ("checked": "full") */
+    json_t *stated; /* what is documented where the libraries of its process are, as guarantee.h has it; the
+                       facts' own */
 };
 
 struct dp_facts {
     struct dp_fact *items; /* by request */
     const struct dp_fact **sorted;
     struct dp_view *views; /* by case */
+    size_t view_count;
 };
 
 void dp_facts_read(const struct dp_plan *plan, const struct dp_answers *answers, struct dp_facts *ret);

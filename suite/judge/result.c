@@ -8,6 +8,7 @@
 
 #include "suite/base/digest.h"
 #include "suite/base/json.h"
+#include "suite/base/text.h"
 #include "suite/judge/facts.h"
 
 static const char *const observed_names[DP_OBSERVED_MAX] = {
@@ -22,13 +23,15 @@ const char *dp_observed_name(enum dp_observed observed)
 
 static json_t *guarantee_json(const struct dp_view *view, const struct dp_found *found)
 {
-    const json_t *guarantee = json_object_get(view->item->json, "guarantee");
-    json_t *copy = json_object();
-    json_object_set_new(copy, "level", json_string(dp_json_string(guarantee, "level", "unstated")));
-    json_object_set_new(copy, "source", json_string(dp_json_string(guarantee, "source", "")));
+    const char *reason = dp_json_string(view->stated, "reason", NULL);
+    char *source = dp_printf("%s%s%s", dp_json_string(view->stated, "source", ""), reason ? "; " : "",
+                             reason ? reason : "");
+    json_t *copy =
+        json_pack("{ss, ss}", "level", dp_json_string(view->stated, "level", "unstated"), "source", source);
     if (found->status) {
         json_object_set_new(copy, "status", json_string(found->status));
     }
+    free(source);
     return copy;
 }
 

@@ -259,16 +259,10 @@ static void settle_varies(const struct shown *shown, struct dp_found *found)
     found->difference = shown->fresh && shown->chosen && !shown->repeat ? "selection" : "execution";
 }
 
-static bool promised(const struct dp_case *item)
+static const char *status_of(const struct dp_view *view, const struct shown *shown)
 {
-    const char *level = dp_json_string(json_object_get(item->json, "guarantee"), "level", "unstated");
-    return strcmp(level, "run_to_run") == 0 || strcmp(level, "gpu_to_gpu") == 0;
-}
-
-static const char *status_of(const struct dp_case *item, const struct shown *shown)
-{
-    const char *level = dp_json_string(json_object_get(item->json, "guarantee"), "level", "unstated");
-    if (promised(item)) {
+    const char *level = dp_json_string(view->stated, "level", "unstated");
+    if (strcmp(level, "run_to_run") == 0 || strcmp(level, "gpu_to_gpu") == 0) {
         return varied(shown) || shown->moved ? "broken" : "kept";
     }
     return strcmp(level, "not_guaranteed") == 0 ? "allows" : "none";
@@ -343,7 +337,7 @@ void dp_find(const struct dp_view *view, int rounds, struct dp_found *ret)
         return;
     }
     const struct shown first = show(view, 0);
-    ret->status = status_of(view->item, &first);
+    ret->status = status_of(view, &first);
     if (first.wrong) {
         ret->observed = DP_WRONG;
         dp_round_is_wrong(view, 0, &ret->reason);

@@ -39,7 +39,8 @@ struct dp_case {
     char *family;   /* the id's second part */
     struct dp_program *program;
     json_t *json; /* the case with defaults merged, sources resolved, schema-checked; keys as in the catalogue
-                   * file. `guarantee` has level, source (text), covers[], invariant[], conditions{} */
+                   * file. `guarantee` has level, source (text), covers[], invariant[], conditions{}, and as
+                   * guarantee.h reads it library, versions{}, otherwise[] */
     double cost_us; /* of one run at the base setting; 0: unknown, planned as 1000 */
     bool control;   /* tagged "control" */
 };

@@ -11,6 +11,7 @@
 #include "suite/base/schema.h"
 #include "suite/base/text.h"
 #include "suite/plan/catalogue.h"
+#include "suite/plan/guarantee.h"
 
 /* Of one variant, and of one file: a slip in `vary` shall not fill the memory. */
 enum { PRODUCT_MAX = 4096 };
@@ -214,6 +215,21 @@ static int resolve_along(json_t *along, const json_t *sources, struct dp_err *er
     return 0;
 }
 
+/* Of versions that the guarantee itself does not speak of. The array may be the defaults': it is replaced. */
+static int resolve_otherwise(json_t *guarantee, const json_t *sources, struct dp_err *err)
+{
+    const json_t *shared = json_object_get(guarantee, "otherwise");
+    json_t *own = json_deep_copy(shared);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(own); i++) {
+        rc = resolve_source(json_array_get(own, i), "source", sources, err);
+    }
+    if (own) {
+        json_object_set_new(guarantee, "otherwise", own);
+    }
+    return rc;
+}
+
 json_t *dp_usual_covers(void)
 {
     return json_pack("[s, s, s, s]", "repeat", "fresh", "poison", "busy");
@@ -236,7 +252,10 @@ static int complete_guarantee(json_t *guarantee, const json_t *sources, struct d
         json_object_set_new(guarantee, "invariant", json_array());
     }
     own_object(guarantee, "conditions");
-    return resolve_source(guarantee, "source", sources, err);
+    return resolve_source(guarantee, "source", sources, err) != 0 ||
+                   resolve_otherwise(guarantee, sources, err) != 0
+               ? -1
+               : dp_guarantee_check(guarantee, err);
 }
 
 /* A report's remedy says at least what to do. */

@@ -190,10 +190,6 @@ static void test_versions(void **state)
             .value = rows[i].value, .presence = DP_AUDIT_PRESENT, .version = rows[i].version};
         assert_string_equal(dp_audit_words[judge(rows[i].name, &seen)], dp_audit_words[rows[i].status]);
     }
-    assert_true(dp_audit_compare_versions("2.10", "2.9") > 0);
-    assert_true(dp_audit_compare_versions("2.9", "2.9.0") == 0);
-    assert_true(dp_audit_compare_versions("2.5.1+cu121", "2.5.1") == 0);
-    assert_true(dp_audit_compare_versions("", "1") < 0);
 }
 
 static void test_running_process(void **state)

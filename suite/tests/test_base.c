@@ -23,6 +23,7 @@
 #include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/base/version.h"
 #include "suite/tests/scratch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -622,6 +623,36 @@ static void test_host_variables(void **state)
     json_decref(variables);
 }
 
+static void test_versions(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        int order;
+    } rows[] = {
+        {"2.10", "2.9", 1},
+        {"2.9", "2.9.0", 0},
+        {"2.9.1", "2.9", 1},
+        {"2.5.1+cu121", "2.5.1", 0},
+        {"2.2.0a0", "2.2", 0},
+        {"2024.2-Product", "2024.1", 1},
+        {"", "1", -1},
+        {"", "0", 0},
+        {"007", "7", 0},
+        {"1.x", "1", 0},
+        {"1..2", "1", 0},
+        {"99999999999999999999", "9999999999999999999", 1},
+        {"0.3.31.188.0", "0.3.31", 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const int order = dp_version_compare(rows[i].a, rows[i].b),
+                  back = dp_version_compare(rows[i].b, rows[i].a);
+        assert_int_equal((order > 0) - (order < 0), rows[i].order);
+        assert_int_equal((back > 0) - (back < 0), -rows[i].order);
+    }
+    assert_true(dp_version_known("9") && dp_version_known("1.0-rc"));
+    assert_false(dp_version_known("") || dp_version_known("v1") || dp_version_known("unknown"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_cgroup_absent),
         cmocka_unit_test(test_host),
         cmocka_unit_test(test_host_variables),
+        cmocka_unit_test(test_versions),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

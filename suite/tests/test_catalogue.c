@@ -99,6 +99,29 @@ static void test_remedy_along(void **state)
     json_decref(cases);
 }
 
+/* `otherwise` of the defaults is every case's own, with its sources resolved; a case replaces one member. */
+static void test_versions(void **state)
+{
+    struct dp_err err;
+    json_t *cases = expand(
+        HEAD "\"sources\":{\"new\":\"New one\",\"old\":\"Old one\"},\"defaults\":{\"op\":\"o\","
+             "\"guarantee\":{\"level\":\"run_to_run\",\"source\":\"new\",\"library\":\"cudnn\","
+             "\"versions\":{\"cudnn\":{\"since\":\"9\"}},\"otherwise\":[{\"level\":\"not_guaranteed\","
+             "\"source\":\"old\"}]}},\"cases\":[{\"id\":\"cpu/f/a\"},{\"id\":\"cpu/f/b\",\"guarantee\":"
+             "{\"versions\":{\"sm\":{\"until\":\"90\"}}}}]}",
+        &err);
+    assert_int_equal(json_array_size(cases), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *guarantee = json_object_get(json_array_get(cases, i), "guarantee");
+        const json_t *other = json_array_get(json_object_get(guarantee, "otherwise"), 0);
+        assert_string_equal(dp_json_string(guarantee, "source", ""), "New one");
+        assert_string_equal(dp_json_string(other, "source", ""), "Old one");
+        assert_non_null(json_object_get(json_object_get(guarantee, "versions"), i ? "sm" : "cudnn"));
+        assert_int_equal(json_object_size(json_object_get(guarantee, "versions")), 1);
+    }
+    json_decref(cases);
+}
+
 static void test_vary(void **state)
 {
     struct dp_err err;
@@ -205,6 +228,19 @@ static void test_bad_files(void **state)
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"cost\":0}]}", "at '/cases/0/cost'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"LD_PRELOAD\":\"x\"}}]}",
          "at '/cases/0/environment': unknown member 'LD_PRELOAD'"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\",\"until\":\"8\"}}}}]}",
+         "case 'cpu/f/x': its guarantee speaks of no 'cudnn': since 9 and before 8"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"otherwise\":[{\"level\":\"unstated\",\"source\":\"c d\"}]}}]}",
+         "case 'cpu/f/x': its guarantee says 'otherwise' behind one without 'versions', which never counts"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\"}},\"otherwise\":[{\"level\":"
+              "\"unstated\",\"source\":\"absent\"}]}}]}",
+         "case 'cpu/f/x': 'source' is 'absent', which 'sources' does not hold"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"versions\":{\"cudnn\":{"
+              "\"since\":\"v9\"}}}}]}",
+         "at '/cases/0/guarantee/versions/cudnn/since'"},
         {HEAD
          "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"2\"}}]}",
          "at '/cases/0/environment/NVIDIA_TF32_OVERRIDE'"},
@@ -494,12 +530,19 @@ static void test_load_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),       cmocka_unit_test(test_remedy_along),
-        cmocka_unit_test(test_vary),        cmocka_unit_test(test_vary_choice),
-        cmocka_unit_test(test_used_by),     cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_products_are_limited),
-        cmocka_unit_test(test_load),        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_third_party), cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_remedy_along),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_vary_choice),
+        cmocka_unit_test(test_used_by),
+        cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_products_are_limited),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_third_party),
+        cmocka_unit_test(test_load_errors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

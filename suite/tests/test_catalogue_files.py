@@ -48,6 +48,12 @@ EVERYTHING = {
                 "covers": ["repeat", "fresh"],
                 "invariant": ["batch"],
                 "conditions": {"version": ">= 2", "streams": 1, "archs": ["a", 2, True]},
+                "library": "cudnn",
+                "versions": {"cudnn": {"name": "cuDNN", "since": "9.1", "until": "10"}, "sm": {"since": "89"}},
+                "otherwise": [
+                    {"level": "not_guaranteed", "source": "doc", "versions": {"cudnn": {"since": "8"}}},
+                    {"level": "unstated", "source": "doc"},
+                ],
             },
             "reveals": "words",
             "remedy": {"text": "t", "setting": "S=1", "api": "f()", "source": "doc", "since": "1.2"},

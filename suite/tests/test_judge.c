@@ -54,6 +54,42 @@ static void test_status_of_levels(void **state)
     }
 }
 
+/* The same bits that move: what was promised of the version that is here is broken, what was promised of
+ * another is not. */
+static void test_promise_of_versions(void **state)
+{
+    static const char members[] =
+        "'guarantee': {'level': 'run_to_run', 'source': 'new', 'versions': {'cudnn': {'since': '9.1'}}, "
+        "'otherwise': [{'level': 'not_guaranteed', 'source': 'old', 'versions': {'cudnn': {'since': '8'}}}]}";
+    static const struct {
+        const char *version, *level, *status, *source;
+    } rows[] = {
+        {"9.1.0", "run_to_run", "broken", "new"},
+        {"9.0.9", "not_guaranteed", "allows", "old"},
+        {"7.6.5", "unstated", "none", "new; said of cuDNN since 9.1, here is 7.6.5"},
+        {"", "unstated", "none", "new; depends on cudnn, whose version is not known"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct lab *lab = lab_new();
+        const int item = lab_case(lab, ID, members);
+        struct dp_program plain = {.name = (char[]){"cpu/gemm"}};
+        struct dp_program with = {.name = (char[]){"cpu/gemm A=1"}, .base = &plain};
+        lab->cases[item].program = i % 2 ? &with : &plain; /* what the base said holds under variables too */
+        lab->given.hellos = json_pack("{s{s[{ss ss ss}]}}", "cpu/gemm", "libraries", "role", "cudnn", "name",
+                                      "cuDNN", "version", rows[i].version);
+        const size_t base = lab_base(lab, item);
+        lab_set(lab, base, lab_obs("a7 e1"));
+        lab_retest(lab, 1, base, lab_obs("a7 e1"));
+        expect(lab, 1, "varies", rows[i].status);
+        const json_t *guarantee = json_object_get(lab_result(lab, ID), "guarantee");
+        assert_string_equal(dp_json_string(guarantee, "level", ""), rows[i].level);
+        assert_string_equal(dp_json_string(guarantee, "source", ""), rows[i].source);
+        assert_int_equal(lab->judged.broken, i == 0);
+        json_decref(lab->given.hellos);
+        lab_free(lab);
+    }
+}
+
 static void test_varies_in_repeat(void **state)
 {
     static const char *const allows = "'guarantee': {'level': 'not_guaranteed', 'source': 's'}";
@@ -702,6 +738,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_status_of_levels),
+        cmocka_unit_test(test_promise_of_versions),
         cmocka_unit_test(test_varies_in_repeat),
         cmocka_unit_test(test_body_does_not_move),
         cmocka_unit_test(test_ways_are_one_result),
