@@ -8,6 +8,7 @@
 
 #include "reports/diff/render.h"
 #include "reports/gate/render.h"
+#include "reports/guarantees/render.h"
 #include "reports/matrix/render.h"
 #include "reports/render/formats.h"
 
@@ -18,9 +19,11 @@ struct format {
 };
 
 static const struct format formats[] = {
-    {"text", false, {dp_render_text, dp_diff_text, dp_gate_text, dp_matrix_text}},
-    {"json", false, {dp_render_json, dp_render_json, dp_render_json, dp_render_json}},
-    {"markdown", false, {dp_render_markdown, dp_diff_markdown, dp_gate_markdown, dp_matrix_markdown}},
+    {"text", false, {dp_render_text, dp_diff_text, dp_gate_text, dp_matrix_text, dp_guarantees_text}},
+    {"json", false, {dp_render_json, dp_render_json, dp_render_json, dp_render_json, dp_render_json}},
+    {"markdown",
+     false,
+     {dp_render_markdown, dp_diff_markdown, dp_gate_markdown, dp_matrix_markdown, dp_guarantees_markdown}},
     {"junit", true, {dp_render_junit, dp_render_junit, dp_render_junit}},
     {"github", true, {dp_render_github, dp_render_github, dp_render_github}},
     {"summary", true, {dp_render_summary, dp_render_summary_diff, dp_render_summary_gate}},
@@ -97,4 +100,9 @@ const char *dp_format_names_diff(void)
 const char *dp_format_names_gate(void)
 {
     return dp_format_names(DP_DOCUMENT_GATE);
+}
+
+const char *dp_format_names_guarantees(void)
+{
+    return dp_format_names(DP_DOCUMENT_GUARANTEES);
 }

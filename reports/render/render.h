@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Formats: each turns a document into bytes. A document is what a command makes: a report, a comparison of
- * two or of several, what a gate decided. A new format is one file, and one row in render.c.
+ * two or of several, what a gate decided, the table of guarantees. A new format is one file, and one row in
+ * render.c.
  */
 #ifndef DP_REPORTS_RENDER_H
 #define DP_REPORTS_RENDER_H
@@ -18,6 +19,7 @@ enum dp_document {
     DP_DOCUMENT_DIFF,
     DP_DOCUMENT_GATE,
     DP_DOCUMENT_MATRIX,
+    DP_DOCUMENT_GUARANTEES,
     DP_DOCUMENT_MAX
 };
 
@@ -47,6 +49,7 @@ const char *dp_format_names(enum dp_document document);
 const char *dp_format_names_report(void);
 const char *dp_format_names_diff(void);
 const char *dp_format_names_gate(void);
+const char *dp_format_names_guarantees(void);
 
 /* The last line of the text: "no guarantee broken; 31 operations vary, none of them promised otherwise".
  * Owned. */

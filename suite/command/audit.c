@@ -20,7 +20,6 @@
 #include "suite/run/environment.h"
 #include "suite/run/runner.h"
 
-#define HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
 #define ENVIRONMENT_MOST ((size_t)4 << 20)
 #define OUTPUT_MOST ((size_t)1 << 22)
 
@@ -245,7 +244,7 @@ static void ask_programs(struct looking *looking, const struct dp_catalogue *cat
         for (size_t k = 0; k < sizeof(asked_programs) / sizeof(asked_programs[0]); k++) {
             wanted = wanted || strcmp(program->name, asked_programs[k]) == 0;
         }
-        json_t *hello = wanted ? dp_run_hello(program, stack, HELLO_TIMEOUT_NS) : NULL;
+        json_t *hello = wanted ? dp_run_hello(program, stack, DP_HELLO_TIMEOUT_NS) : NULL;
         if (strcmp(dp_json_string(hello, "type", ""), "hello") == 0) {
             dp_environment_add_libraries(libraries, NULL, hello);
             json_array_append(looking->hellos, hello);

@@ -36,6 +36,7 @@ extern const struct dp_command dp_command_diff;
 extern const struct dp_command dp_command_doctor;
 extern const struct dp_command dp_command_explain;
 extern const struct dp_command dp_command_gate;
+extern const struct dp_command dp_command_guarantees;
 extern const struct dp_command dp_command_list;
 extern const struct dp_command dp_command_new_probe;
 extern const struct dp_command dp_command_order;

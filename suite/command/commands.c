@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 const struct dp_command *const dp_commands[] = {
-    &dp_command_audit,   &dp_command_baseline, &dp_command_bisect, &dp_command_diff,      &dp_command_doctor,
-    &dp_command_explain, &dp_command_gate,     &dp_command_list,   &dp_command_new_probe, &dp_command_order,
-    &dp_command_run,     &dp_command_show,     &dp_command_sign,   &dp_command_validate,  &dp_command_verify,
+    &dp_command_audit,  &dp_command_baseline,  &dp_command_bisect,   &dp_command_diff,
+    &dp_command_doctor, &dp_command_explain,   &dp_command_gate,     &dp_command_guarantees,
+    &dp_command_list,   &dp_command_new_probe, &dp_command_order,    &dp_command_run,
+    &dp_command_show,   &dp_command_sign,      &dp_command_validate, &dp_command_verify,
 };
 const size_t dp_command_count = sizeof(dp_commands) / sizeof(dp_commands[0]);
 

@@ -31,6 +31,7 @@ static int refuse(const char *option, const char *format, enum dp_document docum
         [DP_DOCUMENT_DIFF] = "a comparison of two reports",
         [DP_DOCUMENT_GATE] = "what a gate decided",
         [DP_DOCUMENT_MATRIX] = "a comparison of three reports or more",
+        [DP_DOCUMENT_GUARANTEES] = "a table of guarantees",
     };
     const char *names = dp_format_names(document);
     for (enum dp_document other = 0; other < DP_DOCUMENT_MAX; other++) {

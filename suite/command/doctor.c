@@ -17,8 +17,6 @@
 #include "suite/run/environment.h"
 #include "suite/run/runner.h"
 
-#define HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
-
 struct findings {
     const struct dp_stack *stack; /* NULL: none was asked for */
     bool mismatch;                /* a program did not use it */
@@ -39,7 +37,7 @@ static void ask(const struct dp_program *program, struct findings *findings)
 {
     char *backend = dp_strdup(program->name);
     backend[strcspn(backend, "/")] = '\0';
-    json_t *hello = dp_run_hello(program, findings->stack, HELLO_TIMEOUT_NS);
+    json_t *hello = dp_run_hello(program, findings->stack, DP_HELLO_TIMEOUT_NS);
     const bool answers = strcmp(dp_json_string(hello, "type", ""), "hello") == 0;
     if (answers && !program->controls_only) { /* what controls link is not measured, and not the stack's */
         const json_int_t known = dp_json_int(findings->ready, backend, 0);

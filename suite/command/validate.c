@@ -34,6 +34,11 @@ static int check_matrix(const json_t *file, struct dp_err *err)
     return dp_schema_check_document("matrix", file, DP_SCHEMA_STRICT, err);
 }
 
+static int check_guarantees(const json_t *file, struct dp_err *err)
+{
+    return dp_schema_check_document("guarantees", file, DP_SCHEMA_STRICT, err);
+}
+
 /* What a file is, by a member that only its kind has; without one it is taken for a report. */
 static const struct kind {
     const char *words;
@@ -44,6 +49,7 @@ static const struct kind {
     {"gate", {"verdict"}, dp_gate_check},
     {"comparison", {"sides"}, check_diff},
     {"matrix", {"groups"}, check_matrix},
+    {"table of guarantees", {"rows"}, check_guarantees},
     {"policy",
      {"fail", "allow", "require", "levels", "minimum_cases", "minimum_runs", "maximum_skipped",
       "maximum_skipped_share"},
@@ -106,9 +112,10 @@ static int validate_all(const struct dp_strings *paths, struct dp_err *err)
 static const struct dp_command_line command_line = {
     .usage = "detprobe validate FILE...",
     .summary =
-        "Checks reports, policies, catalogue files and what 'diff' and 'gate' write strictly: schema, known "
-        "version, and of a report that its digest is that of its body. All files are looked at; - is "
-        "standard input.",
+        "Checks reports, policies, catalogue files and what 'diff', 'gate' and 'guarantees' write strictly: "
+        "schema, known version, and of a report that its digest is that of its body. All files are looked "
+        "at; "
+        "- is standard input.",
     .exits = {{DP_EXIT_OK, "all valid"},
               {DP_EXIT_NO_VERDICT, "standard output could not be written"},
               {DP_EXIT_DATA, "some file is not valid"}},

@@ -15,12 +15,12 @@
 enum { WORDS_MOST = 4000 };
 
 const struct dp_surrounding dp_docs_variables[] = {
-    {"DETPROBE_PROBE_PATH", "list run doctor audit explain bisect",
+    {"DETPROBE_PROBE_PATH", "list run doctor audit explain bisect guarantees",
      "folders with catalogue files and probe programs of your own, with colons between them"},
-    {"DETPROBE_LIB_<ROLE>", "run doctor audit explain bisect probe",
+    {"DETPROBE_LIB_<ROLE>", "run doctor audit explain bisect guarantees probe",
      "the file of one library to measure, by its role: DETPROBE_LIB_CBLAS, DETPROBE_LIB_CUDNN; 'none': no "
      "such library; the report of a run records it"},
-    {"DETPROBE_DEVICE", "run doctor probe",
+    {"DETPROBE_DEVICE", "run doctor guarantees probe",
      "number of the GPU to measure, 0 unless it is set; set by the suite for each further GPU of axis "
      "device"},
     {"DETPROBE_FORCE", "run probe", "1: measure on a GPU that other processes use; set by --force"},
@@ -38,10 +38,11 @@ const struct dp_surrounding dp_docs_variables[] = {
     {"DETPROBE_PROCESS", "probe", "set by the suite: a mark by which it finds what a program left behind"},
     {"OMP_WAIT_POLICY", "run explain bisect",
      "'passive' for the programs unless it is set; the report records it"},
-    {"LD_LIBRARY_PATH", "run doctor audit explain bisect probe",
+    {"LD_LIBRARY_PATH", "run doctor audit explain bisect guarantees probe",
      "chooses linked libraries (oneDNN, OpenMP) and those found by their names"},
     {"GLIBC_TUNABLES", "run", "the programs' own; axis isa sets glibc.cpu.hwcaps in it and keeps the rest"},
-    {"CUDA_HOME", "run doctor probe", "where the CUDA toolkit is, for the library CUPTI beside it"},
+    {"CUDA_HOME", "run doctor guarantees probe",
+     "where the CUDA toolkit is, for the library CUPTI beside it"},
     {"TMPDIR", "run explain bisect", "where the scratch folder of a run is made, /tmp unless it is set"},
     {"VIRTUAL_ENV", "audit", "the Python environment whose packages are looked at without --stack"},
     {"CONDA_PREFIX", "audit", "likewise"},
@@ -57,7 +58,7 @@ const struct dp_surrounding dp_docs_files[] = {
      "the run log beside the report of '-o FILE', from which '--resume' goes on; may be deleted once the "
      "report is "
      "there"},
-    {DP_DOCS_PROBES, "run list doctor audit explain bisect new-probe probe",
+    {DP_DOCS_PROBES, "run list doctor audit explain bisect guarantees new-probe probe",
      "the built-in probe programs and their catalogue files, a folder for each backend; the kits, and what "
      "a new probe begins with"},
     {DP_DOCS_SCHEMAS, "* probe report", "JSON Schemas of everything that is read and written"},
@@ -92,8 +93,8 @@ static const struct {
     {"LOG", DP_COMPLETES_FILES},      {"N", DP_COMPLETES_NOTHING},      {"NAME", DP_COMPLETES_NOTHING},
     {"POLICY", DP_COMPLETES_FILES},   {"RATE", DP_COMPLETES_NOTHING},   {"REPORT", DP_COMPLETES_FILES},
     {"SELECTOR", DP_COMPLETES_CASES}, {"SHARE", DP_COMPLETES_NOTHING},  {"SIGNED", DP_COMPLETES_FILES},
-    {"STACK", DP_COMPLETES_FOLDERS},  {"TIME", DP_COMPLETES_NOTHING},   {"WHAT", DP_COMPLETES_WORDS},
-    {"WHEN", DP_COMPLETES_WORDS},
+    {"STACK", DP_COMPLETES_FOLDERS},  {"TIME", DP_COMPLETES_NOTHING},   {"VERSIONS", DP_COMPLETES_NOTHING},
+    {"WHAT", DP_COMPLETES_WORDS},     {"WHEN", DP_COMPLETES_WORDS},
 };
 
 enum dp_completes dp_docs_completes(const char *argument)

@@ -158,8 +158,7 @@ static json_t *unknown_reason(const json_t *roles)
     for (size_t i = 0; i < json_array_size(roles); i++) {
         dp_text_printf(&text, "%s%s", i ? ", " : "depends on ", json_string_value(json_array_get(roles, i)));
     }
-    dp_text_put(&text, json_array_size(roles) > 1 ? ", whose versions are not known"
-                                                  : ", whose version is not known");
+    dp_text_printf(&text, ", which %s not known here", json_array_size(roles) > 1 ? "are" : "is");
     json_t *reason = json_string(text.data);
     dp_text_free(&text);
     return reason;
@@ -178,6 +177,16 @@ static json_t *stated(const char *level, const json_t *row)
     return json_pack("{ss, ss}", "level", level, "source", dp_json_string(row, "source", ""));
 }
 
+static void add_said_of(json_t *statement, const json_t *row, const json_t *versions)
+{
+    const json_t *ranges = json_object_get(row, "versions");
+    char *text = dp_guarantee_versions_text(ranges, versions);
+    if (ranges) {
+        json_object_set_new(statement, "said_of", json_string(text));
+    }
+    free(text);
+}
+
 json_t *dp_guarantee_stated(const json_t *guarantee, const json_t *versions)
 {
     const json_t *const ranges = json_object_get(guarantee, "versions");
@@ -192,8 +201,10 @@ json_t *dp_guarantee_stated(const json_t *guarantee, const json_t *versions)
             json_array_append_new(unknown, json_string(role));
         }
         if (speaks == SPEAKS && json_array_size(unknown) == 0) {
+            json_t *result = stated(dp_json_string(row, "level", "unstated"), row);
+            add_said_of(result, row, versions);
             json_decref(unknown);
-            return stated(dp_json_string(row, "level", "unstated"), row);
+            return result;
         }
     }
     json_t *result = stated("unstated", guarantee);
@@ -205,6 +216,22 @@ json_t *dp_guarantee_stated(const json_t *guarantee, const json_t *versions)
     }
     json_decref(unknown);
     return result;
+}
+
+json_t *dp_guarantee_alternatives(const json_t *guarantee, const json_t *versions)
+{
+    json_t *all = json_array();
+    const json_t *row;
+    for (size_t i = 0; (row = row_of(guarantee, i)); i++) {
+        json_t *statement = stated(dp_json_string(row, "level", "unstated"), row);
+        json_t *ranges = json_object_get(row, "versions");
+        if (ranges) {
+            json_object_set(statement, "versions", ranges);
+        }
+        add_said_of(statement, row, versions);
+        json_array_append_new(all, statement);
+    }
+    return all;
 }
 
 /* --- what a catalogue may say --- */

@@ -19,9 +19,12 @@
  * What two of them say differently, two libraries of one role or two devices, is not known. Owned. */
 json_t *dp_versions_of(const json_t *libraries, const json_t *devices, const char *family);
 
-/* {level, source}, and where nobody speaks of what is here, level `unstated`, {reason}; where that cannot be
- * told because a version is not known, {depends_on: [role, ...]} as well. Owned. */
+/* {level, source}, with {said_of} in words where that is not everything. Where nobody speaks of what is here
+ * the level is `unstated` and there is a {reason}; where that cannot be told because a version is not known,
+ * {depends_on: [role, ...]} as well. Owned. */
 json_t *dp_guarantee_stated(const json_t *guarantee, const json_t *versions);
+/* Everything that is said, whatever is here: [{level, source, versions?, said_of?}]. Owned. */
+json_t *dp_guarantee_alternatives(const json_t *guarantee, const json_t *versions);
 
 /* "cuDNN since 7 and before 10, sm since 89": what `versions` of a guarantee says. Owned. */
 char *dp_guarantee_versions_text(const json_t *ranges, const json_t *versions);

@@ -52,6 +52,8 @@ int dp_run(const struct dp_plan *plan, struct dp_answers *answers, const struct 
 void dp_answers_grow(struct dp_answers *answers, size_t count);
 void dp_answers_free(struct dp_answers *answers);
 
+/* How long a program may take until its hello, where nothing else is asked of it. */
+#define DP_HELLO_TIMEOUT_NS (INT64_C(30) * 1000000000)
 /* Starts one program only for its hello (doctor). Owned: the hello message, or an answer of type skip or
  * error. */
 json_t *dp_run_hello(const struct dp_program *program, const struct dp_stack *stack, int64_t timeout_ns);

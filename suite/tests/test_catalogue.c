@@ -204,11 +204,25 @@ static void test_what_is_left_out(void **state)
     json_decref(cases);
 }
 
+struct bad {
+    const char *text, *part;
+};
+
+static void expect_bad(const struct bad *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct dp_err err;
+        json_t *cases = expand(rows[i].text, &err);
+        if (cases || !strstr(err.text, rows[i].part)) {
+            fail_msg("%s: %s", rows[i].text, cases ? "taken" : err.text);
+        }
+        assert_int_equal(err.code, DP_EXIT_DATA);
+    }
+}
+
 static void test_bad_files(void **state)
 {
-    static const struct {
-        const char *text, *part;
-    } rows[] = {
+    static const struct bad rows[] = {
         {"{\"program\":\"p\"}", "member 'schema_version' is missing"},
         {"{\"schema_version\":\"2.0\",\"program\":\"p\"}", "at '/schema_version'"},
         {"{\"schema_version\":\"1.0\"}", "member 'program' is missing"},
@@ -228,19 +242,6 @@ static void test_bad_files(void **state)
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"cost\":0}]}", "at '/cases/0/cost'"},
         {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"LD_PRELOAD\":\"x\"}}]}",
          "at '/cases/0/environment': unknown member 'LD_PRELOAD'"},
-        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
-              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\",\"until\":\"8\"}}}}]}",
-         "case 'cpu/f/x': its guarantee speaks of no 'cudnn': since 9 and before 8"},
-        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
-              "\"source\":\"a b\",\"otherwise\":[{\"level\":\"unstated\",\"source\":\"c d\"}]}}]}",
-         "case 'cpu/f/x': its guarantee says 'otherwise' behind one without 'versions', which never counts"},
-        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
-              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\"}},\"otherwise\":[{\"level\":"
-              "\"unstated\",\"source\":\"absent\"}]}}]}",
-         "case 'cpu/f/x': 'source' is 'absent', which 'sources' does not hold"},
-        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"versions\":{\"cudnn\":{"
-              "\"since\":\"v9\"}}}}]}",
-         "at '/cases/0/guarantee/versions/cudnn/since'"},
         {HEAD
          "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"environment\":{\"NVIDIA_TF32_OVERRIDE\":\"2\"}}]}",
          "at '/cases/0/environment/NVIDIA_TF32_OVERRIDE'"},
@@ -300,14 +301,27 @@ static void test_bad_files(void **state)
         {HEAD "\"variants\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"vary\":{\"s\":[{\"cost\":\"1\"}]}}]}",
          "at '/variants/0/vary/s/0/cost'"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct dp_err err;
-        json_t *cases = expand(rows[i].text, &err);
-        if (cases || !strstr(err.text, rows[i].part)) {
-            fail_msg("%s: %s", rows[i].text, cases ? "taken" : err.text);
-        }
-        assert_int_equal(err.code, DP_EXIT_DATA);
-    }
+    expect_bad(rows, COUNT(rows));
+}
+
+static void test_bad_versions(void **state)
+{
+    static const struct bad rows[] = {
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\",\"until\":\"8\"}}}}]}",
+         "case 'cpu/f/x': its guarantee speaks of no 'cudnn': since 9 and before 8"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"otherwise\":[{\"level\":\"unstated\",\"source\":\"c d\"}]}}]}",
+         "case 'cpu/f/x': its guarantee says 'otherwise' behind one without 'versions', which never counts"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"level\":\"run_to_run\","
+              "\"source\":\"a b\",\"versions\":{\"cudnn\":{\"since\":\"9\"}},\"otherwise\":[{\"level\":"
+              "\"unstated\",\"source\":\"absent\"}]}}]}",
+         "case 'cpu/f/x': 'source' is 'absent', which 'sources' does not hold"},
+        {HEAD "\"cases\":[{\"id\":\"cpu/f/x\",\"op\":\"o\",\"guarantee\":{\"versions\":{\"cudnn\":{"
+              "\"since\":\"v9\"}}}}]}",
+         "at '/cases/0/guarantee/versions/cudnn/since'"},
+    };
+    expect_bad(rows, COUNT(rows));
 }
 
 /* Six lists of ten would be a million cases. */
@@ -538,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_used_by),
         cmocka_unit_test(test_what_is_left_out),
         cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_versions),
         cmocka_unit_test(test_products_are_limited),
         cmocka_unit_test(test_load),
         cmocka_unit_test(test_environment),

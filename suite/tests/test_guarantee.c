@@ -64,7 +64,7 @@ static void test_without_versions(void **state)
 
 static void test_boundaries(void **state)
 {
-    static const char unknown[] = "depends on cudnn, whose version is not known";
+    static const char unknown[] = "depends on cudnn, which is not known here";
 #define CUDNN(version) "{'cudnn': {'name': 'cuDNN', 'version': '" version "'}}"
 #define SILENT(version) "said of cuDNN since 9.1 and before 10, here is " version
     static const struct row rows[] = {
@@ -96,7 +96,7 @@ static void test_otherwise(void **state)
         {"{'torch': {'version': '1.8'}}", "not_guaranteed", "old", NULL, NULL},
         {"{'torch': {'version': '1.7.1'}}", "unstated", "new", "said of torch since 2.2, here is 1.7.1",
          NULL},
-        {"{}", "unstated", "new", "depends on torch, whose version is not known", "torch"},
+        {"{}", "unstated", "new", "depends on torch, which is not known here", "torch"},
     };
     expect("{'level': 'run_to_run', 'source': 'new', 'versions': {'torch': {'since': '2.2'}}, 'otherwise': "
            "[{'level': 'not_guaranteed', 'source': 'old', 'versions': {'torch': {'since': '1.8'}}}]}",
@@ -109,7 +109,7 @@ static void test_otherwise_of_all(void **state)
     static const struct row rows[] = {
         {"{'sm': {'version': '100'}}", "run_to_run", "new", NULL, NULL},
         {"{'sm': {'version': '89'}}", "not_guaranteed", "old", NULL, NULL},
-        {"{}", "unstated", "new", "depends on sm, whose version is not known", "sm"},
+        {"{}", "unstated", "new", "depends on sm, which is not known here", "sm"},
     };
     expect("{'level': 'run_to_run', 'source': 'new', 'versions': {'sm': {'since': '90'}}, 'otherwise': "
            "[{'level': 'not_guaranteed', 'source': 'old'}]}",
@@ -125,8 +125,7 @@ static void test_several_roles(void **state)
          "said of sm since 89, here is 80", NULL},
         {"{'sm': {'version': '80'}}", "unstated", "s", "said of sm since 89, here is 80", NULL},
         {"{'cublas': {'version': '12.4'}}", "unstated", "s", "said of cublas since 12.5, here is 12.4", NULL},
-        {"{'cublas': {'version': '12.5'}}", "unstated", "s", "depends on sm, whose version is not known",
-         "sm"},
+        {"{'cublas': {'version': '12.5'}}", "unstated", "s", "depends on sm, which is not known here", "sm"},
     };
     expect("{'level': 'run_to_run', 'source': 's', 'versions': {'cublas': {'since': '12.5'}, 'sm': {'since': "
            "'89'}}}",
@@ -142,7 +141,7 @@ static void test_names(void **state)
          "said of OpenBLAS, here is MKL 10.3", NULL},
         {"{'cblas': {'name': 'BLIS'}}", "unstated", "openblas", "said of OpenBLAS, here is BLIS", NULL},
         {"{'cblas': {'version': '0.3.21'}}", "unstated", "openblas",
-         "depends on cblas, whose version is not known", "cblas"},
+         "depends on cblas, which is not known here", "cblas"},
     };
     expect("{'level': 'unstated', 'source': 'openblas', 'versions': {'cblas': {'name': 'OpenBLAS'}}, "
            "'otherwise': [{'level': 'not_guaranteed', 'source': 'mkl', 'versions': {'cblas': {'name': 'MKL', "

@@ -67,7 +67,7 @@ static void test_promise_of_versions(void **state)
         {"9.1.0", "run_to_run", "broken", "new"},
         {"9.0.9", "not_guaranteed", "allows", "old"},
         {"7.6.5", "unstated", "none", "new; said of cuDNN since 9.1, here is 7.6.5"},
-        {"", "unstated", "none", "new; depends on cudnn, whose version is not known"},
+        {"", "unstated", "none", "new; depends on cudnn, which is not known here"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lab *lab = lab_new();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reports/diff/diff.h"
+#include "reports/guarantees/guarantees.h"
 #include "reports/matrix/matrix.h"
 #include "reports/model.h"
 #include "suite/base/json.h"
@@ -45,6 +46,30 @@ static void compare_three(const json_t *report)
     json_decref(matrix);
 }
 
+/* The table of what is documented, beside what the report observed. */
+static void put_beside(const json_t *report)
+{
+    struct dp_err err = {0};
+    const json_t *results = json_object_get(json_object_get(report, "body"), "results");
+    json_t *measured =
+        dp_json_index(json_object_get(json_object_get(report, "measurements"), "cases"), "case");
+    json_t *table = dp_guarantees_open(dp_json_string(report, "digest", ""));
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        const char *id = dp_json_string(result, "case", "");
+        const struct dp_guarantees_entry entry = {.id = id,
+                                                  .stated = json_object_get(result, "guarantee"),
+                                                  .result = result,
+                                                  .measured = json_object_get(measured, id)};
+        dp_guarantees_add(table, &entry);
+    }
+    dp_guarantees_close(table);
+    fuzz_expect(dp_schema_check(dp_schema_builtin("guarantees"), table, &err) == 0, err.text);
+    fuzz_render(DP_DOCUMENT_GUARANTEES, table);
+    json_decref(table);
+    json_decref(measured);
+}
+
 /* What is written is read back. */
 static void write_and_read(const json_t *report)
 {
@@ -67,6 +92,7 @@ void fuzz_one(const char *text, size_t length)
         compare(fuzz_other_report(), report);
         compare(report, fuzz_other_report());
         compare_three(report);
+        put_beside(report);
     }
     json_decref(report);
 }
