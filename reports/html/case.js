@@ -231,7 +231,7 @@ const facts = (entry) => {
     ["chose", entry.chosen && make("code", {}, entry.chosen)],
     ["declared", entry.declared],
     ["difference", entry.difference && { selection: "another algorithm was chosen", execution: "the same algorithm gave other bits", order: "another order of summation" }[entry.difference]],
-    ["kind of difference", entry.diagnosis && `${entry.diagnosis.kind.replaceAll("_", " ")}: ${entry.diagnosis.reason}`],
+    ["kind of difference", entry.diagnosis && `${entry.diagnosis.kind}: ${entry.diagnosis.reason}`],
     ["first call", entry.first_call_differs ? "only the first call differs" : null],
     ["checked", entry.checked && { full: "bits and values", bits: "bits" }[entry.checked]],
     ["error", entry.error_over_bound === undefined ? null : `${number(entry.error_over_bound)} of its bound`],

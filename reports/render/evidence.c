@@ -137,29 +137,21 @@ static void add_region(struct dp_text *out, const json_t *mismatch)
 }
 
 /* Kinds of differences that are faults, which nothing else here tells. */
-static const struct {
-    const char *kind, *word;
-} faults[] = {{"race_sized", "race-sized"},
-              {"corruption", "corruption"},
-              {"cross_talk", "cross-talk"},
-              {"uninitialised_read", "uninitialised read"}};
+#define FAULTS "race_sized|corruption|cross_talk|uninitialised_read"
 
 static const char *kind_of(const json_t *entry)
 {
     return dp_json_string(json_object_get(entry, "diagnosis"), "kind", "");
 }
 
-/* "race-sized: why" added to a note, which is taken over. Owned. */
+/* "race_sized: why" added to a note, which is taken over. Owned. */
 static char *with_fault(const json_t *entry, char *note)
 {
-    const char *word = NULL;
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        word = strcmp(faults[i].kind, kind_of(entry)) == 0 ? faults[i].word : word;
-    }
-    if (!word || strncmp(note, word, strlen(word)) == 0) {
+    const char *kind = kind_of(entry);
+    if (!dp_word_among(kind, FAULTS) || strncmp(note, kind, strlen(kind)) == 0) {
         return note;
     }
-    char *ret = dp_printf("%s%s%s: %s", note, note[0] ? "; " : "", word,
+    char *ret = dp_printf("%s%s%s: %s", note, note[0] ? "; " : "", kind,
                           dp_json_string(json_object_get(entry, "diagnosis"), "reason", ""));
     free(note);
     return ret;

@@ -80,7 +80,10 @@ def full_report(corpus):
     repeats["remedy_along"] = {"threads": {"text": "fix them", "setting": "THREADS", "source": "manual, section 2"}}
     repeats["used_by"] = ["aten::mm", "numpy.dot"]
     entry["threads"], entry["time"] = 4, {"first_ns": 1_500_000, "min_ns": 900, "mean_ns": 1_000}
-    entry["mismatch"].update(first_index=261, shape=[4, 16, 16], ulp_histogram=[0, 300, 0, 600])
+    entry["mismatch"].update(first_index=261, shape=[4, 16, 16], ulp_histogram=[0, 300, 0, 600],
+                             region="tile", box=[1, 4, 16], box_at=[1, 0, 0], signs=2, specials=1, flipped="0x40",
+                             error_over_bound=12.5)
+    entry["diagnosis"] = {"kind": "race_sized", "reason": "too far from <b>the</b> reference"}
     entry["kernels"] = [{"axis": axis, "setting": "", "launched": [{"name": name, "launches": 2}]}
                         for axis, name in (("repeat", "kernel_a"), ("fresh", "kernel_b"))]
     setting = {"setting": "2", "seed": "1/0", "repeats": True, "sha256": "2" * 64, "runs": 2, "distinct": 1}

@@ -330,7 +330,9 @@ class InChromium(Pages):
         text = self.value("document.querySelector('tr.detail').innerText")
         for words in ("the manual, section 3", "call()", "another algorithm was chosen", "kernel_b", "900 of 1024 (88 %)",
                       "detprobe run cpu/atomics/append-counter --level quick --seed 1", "threads*repeat", "did not run",
-                      "[1, 0, 5] of 4 × 16 × 16", "2 to 3", "8 to 15", "varies: do", "aten::add"):
+                      "[1, 0, 5] of 4 × 16 × 16", "a tile, within 1 × 4 × 16 at [1, 0, 0]",
+                      "2 of other sign, 1 not finite on one side", "0x40", "12.5 of the error bound",
+                      "race_sized: too far from <b>the</b> reference", "2 to 3", "8 to 15", "varies: do", "aten::add"):
             self.assertIn(words, text)
         self.assertNotIn("1 to 1", text)
         self.assertEqual(self.value("document.querySelectorAll('tr.detail').length"), 1)

@@ -88,8 +88,8 @@ class Kinds(unittest.TestCase):
 
     def test_text_says_it(self):
         text = " ".join(self.done.stdout.replace(",", "").split())
-        for expected in ("race-sized: elements that differ are up to", "corruption: each element that differs does so",
-                         "another setting does not; uninitialised read: the bits follow", "1 ulp one element at [0 5] reordering",
+        for expected in ("race_sized: elements that differ are up to", "corruption: each element that differs does so",
+                         "another setting does not; uninitialised_read: the bits follow", "1 ulp one element at [0 5] reordering",
                          "a tile of 4 x 4 at [8 0] reordering"):
             self.assertIn(expected, text)
 
