@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Statistics of repeat-and-compare: how large the rate of a difference may still be after n comparisons of
- * which k differed. Exact limits, by bisection on the regularised incomplete beta function.
+ * which k differed. Exact limits, by bisection on the regularised incomplete beta function, which the
+ * bootstrap distribution of a median follows too.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "suite/base/statistics.h"
+#include "suite/base/text.h"
 
 #define ALPHA 0.05
 
@@ -101,4 +105,35 @@ void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high)
     const double misses = (double)n - hits;
     *ret_low = k == 0 || n == 0 ? 0.0 : beta_quantile(hits, misses + 1.0, ALPHA / 2.0);
     *ret_high = k >= n ? 1.0 : beta_quantile(hits + 1.0, misses, 1.0 - ALPHA / 2.0);
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The chance that the median of n draws out of n numbers is at most the k-th smallest: that of at least m of
+ * them being so, P(Bin(n, k/n) >= m) = I_{k/n}(m, n - m + 1). */
+static double median_cumulative(size_t n, size_t k)
+{
+    const size_t middle = (n + 1) / 2;
+    return beta_cumulative((double)middle, (double)(n - middle + 1), (double)k / (double)n);
+}
+
+struct dp_median dp_median_of(const double *values, size_t n)
+{
+    double *sorted = dp_alloc(n, sizeof(*sorted));
+    memcpy(sorted, values, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_size);
+    size_t low = 1, high = 1;
+    while (low < n && median_cumulative(n, low) < ALPHA / 2.0) {
+        low++;
+    }
+    while (high < n && median_cumulative(n, high) < 1.0 - ALPHA / 2.0) {
+        high++;
+    }
+    const struct dp_median median = {sorted[(n + 1) / 2 - 1], sorted[low - 1], sorted[high - 1]};
+    free(sorted);
+    return median;
 }

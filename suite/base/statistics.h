@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statistics of repeat-and-compare: how large the rate of a difference may still be.
+ * Statistics of repeat-and-compare: how large the rate of a difference may still be; and of times: the middle
+ * one, and how sure it is.
  */
 #ifndef DP_BASE_STATISTICS_H
 #define DP_BASE_STATISTICS_H
@@ -34,5 +35,16 @@ double dp_zero_bound(size_t comparisons);
 /* Clopper-Pearson interval for k of n at 95 %, n set beforehand: where runs end at the first difference, the
  * rate is seen too high. */
 void dp_clopper_pearson(size_t k, size_t n, double *ret_low, double *ret_high);
+
+struct dp_median {
+    double value;     /* the middle one; of an even number the lower of two */
+    double low, high; /* 95 % percentile interval of its bootstrap distribution */
+};
+/* Of n > 0 numbers in any order. The distribution is the exact one, which drawing samples only approaches, so
+ * nothing is random: the median of n draws is at most the k-th smallest number when at least m = (n + 1) / 2
+ * draws are, and a draw is with chance k/n (Efron, "Bootstrap methods: another look at the jackknife", Annals
+ * of Statistics 7, 1979, section 3). The interval is Efron and Tibshirani, An Introduction to the Bootstrap,
+ * 1993, chapter 13. It is all of the numbers if they are fewer than six, which is to say nothing. */
+struct dp_median dp_median_of(const double *values, size_t n);
 
 #endif

@@ -131,9 +131,58 @@ static void test_edges(void **state)
     assert_true(low > 1e-7 && high < 1.3e-6);
 }
 
+static void check_median(const double *values, size_t n, double value, double low, double high)
+{
+    const struct dp_median median = dp_median_of(values, n);
+    assert_true(median.value == value && median.low == low && median.high == high);
+}
+
+/* Places of the interval's ends, by the binomial distribution summed term by term. */
+static void test_median_places(void **state)
+{
+    static const struct {
+        size_t n, low, middle, high;
+    } rows[] = {{1, 1, 1, 1}, {2, 1, 1, 2},   {5, 1, 3, 5},    {6, 1, 3, 5},
+                {7, 2, 4, 6}, {15, 4, 8, 12}, {31, 11, 16, 21}};
+    double values[31];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t k = 0; k < rows[i].n; k++) {
+            values[k] = (double)(k + 1);
+        }
+        check_median(values, rows[i].n, (double)rows[i].middle, (double)rows[i].low, (double)rows[i].high);
+    }
+    for (size_t n = 1; n <= 31; n++) {
+        for (size_t k = 0; k < n; k++) {
+            values[k] = (double)(k + 1);
+        }
+        const struct dp_median median = dp_median_of(values, n);
+        const size_t m = (n + 1) / 2, low = (size_t)median.low, high = (size_t)median.high;
+        assert_true(low == n || upper_tail(m, n, (double)low / (double)n) >= 0.025);
+        assert_true(low == 1 || upper_tail(m, n, (double)(low - 1) / (double)n) < 0.025);
+        assert_true(high == n || upper_tail(m, n, (double)high / (double)n) >= 0.975);
+        assert_true(high == 1 || upper_tail(m, n, (double)(high - 1) / (double)n) < 0.975);
+    }
+}
+
+static void test_median(void **state)
+{
+    static const double equal[] = {2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5};
+    check_median(equal, 9, 2.5, 2.5, 2.5); /* what never moves is a point */
+    /* of two clusters the larger has the middle, and the interval reaches into both where they are close */
+    static const double close[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2};
+    check_median(close, 15, 2, 1, 2);
+    static const double few[] = {1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 9};
+    check_median(few, 15, 2, 2, 2); /* and neither where one is rare */
+    static const double sorted[] = {1, 2, 3, 4, 5, 6, 7}, mixed[] = {7, 1, 6, 2, 5, 3, 4};
+    check_median(sorted, 7, 4, 2, 6);
+    check_median(mixed, 7, 4, 2, 6);
+    assert_true(mixed[0] == 7); /* the caller's order stays */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_median_places),     cmocka_unit_test(test_median),
         cmocka_unit_test(test_zero_bound),        cmocka_unit_test(test_comparisons_needed),
         cmocka_unit_test(test_missed_is_a_bound), cmocka_unit_test(test_published_intervals),
         cmocka_unit_test(test_definition),        cmocka_unit_test(test_edges),
