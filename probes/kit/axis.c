@@ -150,13 +150,30 @@ static int isa(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+/* Nothing is varied: the setting is a number that tells the rounds of a run apart. */
+static int price(const char *setting, struct kit_setting *ret)
+{
+    ret->price = true;
+    return KIT_OK;
+}
+
 static const struct {
     const char *name;
     int (*apply)(const char *setting, struct kit_setting *ret);
 } axes[] = {
-    {"repeat", nothing},          {"fresh", nothing},   {"poison", poison}, {"busy", busy},
-    {"concurrency", concurrency}, {"threads", threads}, {"batch", batch},   {"align", align},
-    {"algorithm", algorithm},     {"isa", isa},         {"device", device}, {"order", order},
+    {"repeat", nothing},
+    {"fresh", nothing},
+    {"poison", poison},
+    {"busy", busy},
+    {"concurrency", concurrency},
+    {"threads", threads},
+    {"batch", batch},
+    {"align", align},
+    {"algorithm", algorithm},
+    {"isa", isa},
+    {"device", device},
+    {"order", order},
+    {"price", price},
 };
 
 static int apply(const char *axis, size_t length, const char *setting, struct kit_setting *ret)

@@ -113,7 +113,7 @@ static bool offers(const struct kit_program *program, bool (*what)(const struct 
 static json_t *hello(const struct kit_program *program, const struct kit_session *session)
 {
     json_t *const axes =
-        json_pack("[s, s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align", "isa");
+        json_pack("[s, s, s, s, s, s, s]", "repeat", "fresh", "poison", "batch", "align", "isa", "price");
     if (offers(program, has_reference)) {
         json_array_append_new(axes, json_string("order"));
     }

@@ -13,6 +13,7 @@
 #include "probes/kit/dtype.h"
 #include "probes/kit/outcome.h"
 #include "probes/kit/shape.h"
+#include "probes/kit/stopwatch.h"
 #include "probes/kit/tally.h"
 #include "suite/base/clock.h"
 #include "suite/base/text.h"
@@ -40,6 +41,7 @@ struct observation {
     int count;
     int rounds, at_once; /* of runs at once: made, and seen to be so */
     int64_t first_ns, min_ns, total_ns;
+    struct kit_stopwatch *watch; /* on axis price; else NULL */
 };
 
 static const struct kit_operand *operand_of(const struct observation *o, const struct watched *output)
@@ -223,8 +225,11 @@ static int run_once(struct observation *o, const struct kit_pattern *pattern, in
     if (rc) {
         return rc;
     }
+    const int calls = o->watch ? o->watch->calls : 1;
     const int64_t start = dp_now_ns();
-    rc = o->operands->op->run(o->call, &buffers);
+    for (int i = 0; i < calls && !rc; i++) {
+        rc = o->operands->op->run(o->call, &buffers);
+    }
     rc = rc ? rc : o->operands->backend->sync();
     *ret_ns = dp_now_ns() - start;
     return rc;
@@ -264,6 +269,9 @@ static int run_at_once(struct observation *o, int lanes, int64_t *ret_ns)
 
 static void take_time(struct observation *o, int run, int64_t ns)
 {
+    if (o->watch) {
+        ns = kit_stopwatch_take(o->watch, run, ns);
+    }
     o->first_ns = run == 0 ? ns : o->first_ns;
     o->min_ns = run == 0 || ns < o->min_ns ? ns : o->min_ns;
     o->total_ns += run == 0 && o->request->runs > 1 ? 0 : ns;
@@ -484,13 +492,21 @@ static json_t *observation_json(const struct observation *o)
     if (mismatch) {
         json_object_set_new(object, "mismatch", mismatch);
     }
+    if (o->watch) {
+        kit_stopwatch_tell(o->watch, json_object_get(object, "time"));
+    }
     return object;
 }
 
 int kit_observe(struct kit_operands *operands, struct kit_call *call, const struct kit_request *request,
                 json_t **ret_observation)
 {
+    struct kit_stopwatch watch;
     struct observation o = {.operands = operands, .call = call, .request = request};
+    if (request->setting.price) {
+        kit_stopwatch_start(&watch, &operands->shape, request->runs);
+        o.watch = &watch;
+    }
     watch_outputs(&o);
     int rc = o.count ? KIT_OK : kit_skip("unsupported", "no output has a batch dimension");
     rc = rc ? rc : run_all(&o);
@@ -500,6 +516,9 @@ int kit_observe(struct kit_operands *operands, struct kit_call *call, const stru
         *ret_observation = observation_json(&o);
     }
     unwatch_outputs(&o);
+    if (o.watch) {
+        kit_stopwatch_free(o.watch);
+    }
     return rc;
 }
 

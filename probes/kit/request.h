@@ -26,6 +26,7 @@ struct kit_setting {
     bool sampled; /* of right results a sample is checked, not every cell */
     int order;    /* summands whose order is revealed, instead of anything being compared; 0: none */
     int device;   /* 0: the one that is open; i + 1: it must be device i */
+    bool price;   /* runs are to be timed: of what is too short for the clock several make one */
 };
 
 struct kit_request {

@@ -241,7 +241,7 @@ static bool is_base(const struct kit_setting *setting)
 {
     static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
     return !setting->threads && !setting->batch && !setting->perturb && setting->busy == KIT_IDLE &&
-           !setting->lanes && !setting->offset && setting->pattern.size == base.size &&
+           !setting->lanes && !setting->offset && !setting->price && setting->pattern.size == base.size &&
            setting->pattern.bytes[0] == base.bytes[0];
 }
 

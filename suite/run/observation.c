@@ -67,6 +67,8 @@ static const struct dp_member time_members[] = {
     {"first_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
     {"min_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
     {"mean_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
+    {"median_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL}, /* on axis price, with the next */
+    {"calls", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
 };
 
 static int bad(struct dp_err *err, const char *name, const char *what)

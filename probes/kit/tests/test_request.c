@@ -86,6 +86,8 @@ static void bad_members_are_named(void **state)
     assert_int_equal(parse_with("choice", NULL, &request), KIT_OK);
     assert_int_equal(parse_with("bound", NULL, &request), KIT_OK);
     assert_true(request.bound == 1);
+    assert_int_equal(parse_with("axis", json_string("price"), &request), KIT_OK);
+    assert_true(request.setting.price);
     assert_int_equal(parse_with("axis", json_string("align"), &request), KIT_SKIPPED);
     assert_string_equal(kit_outcome()->reason, "unsupported");
 }
