@@ -235,6 +235,17 @@ class List(unittest.TestCase):
             self.assertNotIn("{", row["id"] + row["problem"])
             self.assertTrue("pair" not in row or row["pair"] in ids, row)
 
+    def test_pairs(self):
+        """Of two forms that get the same inputs, and so are timed, no number is another: neither does more work."""
+        rows = {row["id"]: row for row in self.rows()}
+        priced = [(row, rows[row["pair"]]) for row in rows.values()
+                  if "pair" in row and rows[row["pair"]]["problem"] == row["problem"]]
+        self.assertGreater(len(priced), 100)
+        for pair in priced:
+            sizes = [{name: value for name, value in row["params"].items()
+                      if isinstance(value, (int, list)) and not isinstance(value, bool)} for row in pair]
+            self.assertEqual(*sizes, [row["id"] for row in pair])
+
     def test_what_to_do(self):
         """What may vary, or change along an axis, has a remedy with a source, and says who uses it.
 
