@@ -227,6 +227,35 @@ static bool summary_follows(const json_t *results, const json_t *claimed)
     return follows;
 }
 
+/* A ratio within its interval, of two results that are there; NULL: none is wrong. */
+static const char *price_fault(const json_t *price, const json_t *by_case)
+{
+    const char *id = dp_json_string(price, "case", ""), *pair = dp_json_string(price, "pair", "");
+    const double low = dp_json_number(price, "low", 1), high = dp_json_number(price, "high", 1);
+    const double ratio = dp_json_number(price, "ratio", low);
+    if (!json_object_get(by_case, id) || !json_object_get(by_case, pair) || strcmp(id, pair) == 0) {
+        return "is not of two cases of the report";
+    }
+    return low > 0 && low <= ratio && ratio <= high ? NULL : "is not within its interval";
+}
+
+static int check_prices(const json_t *report, struct dp_err *err)
+{
+    const json_t *prices = json_object_get(json_object_get(report, "measurements"), "prices");
+    json_t *by_case = dp_json_index(json_object_get(json_object_get(report, "body"), "results"), "case");
+    int rc = 0;
+    for (size_t i = 0; i < json_array_size(prices) && rc == 0; i++) {
+        const json_t *price = json_array_get(prices, i);
+        const char *fault = price_fault(price, by_case);
+        if (fault) {
+            rc = dp_err_set(err, DP_EXIT_DATA, "the price of '%.160s' %s", dp_json_string(price, "case", ""),
+                            fault);
+        }
+    }
+    json_decref(by_case);
+    return rc;
+}
+
 static int check(const json_t *report, enum dp_schema_reading reading, struct dp_err *err)
 {
     char digest[DP_SHA256_HEX];
@@ -248,7 +277,7 @@ static int check(const json_t *report, enum dp_schema_reading reading, struct dp
     if (!summary_follows(json_object_get(body, "results"), json_object_get(body, "summary"))) {
         return dp_err_set(err, DP_EXIT_DATA, "the summary does not follow from the results");
     }
-    return check_results(json_object_get(body, "results"), err);
+    return check_results(json_object_get(body, "results"), err) || check_prices(report, err) ? -1 : 0;
 }
 
 int dp_report_check(const json_t *report, struct dp_err *err)

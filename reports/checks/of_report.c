@@ -10,6 +10,7 @@
 #include "reports/checks/parts.h"
 #include "reports/model.h"
 #include "reports/render/advice.h"
+#include "reports/render/price.h"
 #include "reports/render/render.h"
 #include "reports/render/reproduce.h"
 #include "reports/render/sheet.h"
@@ -79,14 +80,17 @@ static char *line_of(const struct dp_sheet *sheet, const json_t *result)
     return owned;
 }
 
-static void add_advice(const json_t *result, struct dp_text *detail)
+static void add_advice(const json_t *result, const json_t *prices, struct dp_text *detail)
 {
     json_t *one = json_pack("[O]", result), *all = dp_advice_collect(one);
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *advice = json_array_get(all, i);
         char *text = dp_advice_text(advice), *users = dp_advice_users(advice, false);
+        char *price = dp_prices_text(prices, json_object_get(advice, "cases"));
         dp_checks_line(detail, "what to do: ", text);
+        dp_checks_line(detail, "price: ", i == 0 ? price : "");
         dp_checks_line(detail, "used by: ", i == 0 ? users : "");
+        free(price);
         free(text);
         free(users);
     }
@@ -107,7 +111,7 @@ static void add_detail(const struct dp_sheet *sheet, const json_t *result, struc
         dp_printf("%s, %s", dp_json_string(guarantee, "level", ""), dp_json_string(guarantee, "source", ""));
     dp_checks_line(detail, "guarantee: ", dp_json_string(guarantee, "source", "")[0] ? promise : "");
     free(promise);
-    add_advice(result, detail);
+    add_advice(result, dp_prices_of(sheet->measurements), detail);
     dp_checks_line(detail, "log: ", dp_json_string(json_object_get(entry, "error"), "log", ""));
 }
 

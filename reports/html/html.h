@@ -61,6 +61,8 @@ void dp_html_pair(struct dp_text *out, const char *name, const char *value); /* 
 const char *dp_html_state(const json_t *result, const json_t *entry, const char *axis);
 /* The section on libraries, devices, machine and variables of a report. */
 void dp_html_environment(struct dp_text *out, const json_t *environment);
+/* The section on what the deterministic forms cost; nothing without any (NULL, too). */
+void dp_html_prices(struct dp_text *out, const json_t *prices);
 /* The cases of a report, and what of it their parts need. */
 struct dp_html_cases {
     struct dp_sheet sheet;

@@ -9,6 +9,7 @@
 
 #include "reports/html/html.h"
 #include "reports/render/formats.h"
+#include "reports/render/price.h"
 #include "suite/base/json.h"
 
 static const struct {
@@ -419,6 +420,7 @@ void dp_render_html_report(const json_t *report, const struct dp_render_options 
                  .kind = "report", .about = options->source, .tone = tone_of(&page), .sentence = sentence});
     put_summary(&page);
     put_map(&page);
+    dp_html_prices(out, dp_prices_of(measurements));
     dp_html_environment(out, json_object_get(body, "environment"));
     json_t *data = dp_html_data_of(&page);
     dp_html_data(out, data);

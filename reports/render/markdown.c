@@ -9,7 +9,9 @@
 #include "reports/checks/checks.h"
 #include "reports/render/advice.h"
 #include "reports/render/formats.h"
+#include "reports/render/price.h"
 #include "reports/render/words.h"
+#include "suite/base/json.h"
 
 #define MOST 200 /* rows of a table: services cut longer comments */
 
@@ -203,6 +205,39 @@ static void put_all_advice(struct dp_text *out, const json_t *report)
     json_decref(all);
 }
 
+static void put_price(struct dp_text *out, const json_t *price)
+{
+    char *text = dp_price_text(price), *times = dp_price_times(price);
+    const char *cells[] = {dp_json_string(price, "case", ""), dp_json_string(price, "pair", ""), text, times};
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        dp_text_put(out, i == 0 ? "| " : " | ");
+        dp_words_markdown(out, cells[i]);
+    }
+    dp_text_put(out, " |\n");
+    free(text);
+    free(times);
+}
+
+static void put_prices(struct dp_text *out, const json_t *report)
+{
+    const json_t *prices = dp_prices_of(json_object_get(report, "measurements"));
+    const size_t count = json_array_size(prices);
+    if (count > 0) {
+        dp_text_printf(
+            out,
+            "\n<details><summary>Price of determinism: %zu</summary>\n\n| case | deterministic form "
+            "| costs | |\n|---|---|---|---|\n",
+            count);
+        for (size_t i = 0; i < count && i < MOST; i++) {
+            put_price(out, json_array_get(prices, i));
+        }
+        if (count > MOST) {
+            dp_text_printf(out, "\n%zu more rows are left out.\n", count - MOST);
+        }
+        dp_text_put(out, "\n</details>\n");
+    }
+}
+
 static void put_facts(struct dp_text *out, json_t *facts)
 {
     const char *name;
@@ -233,6 +268,7 @@ void dp_render_markdown(const json_t *document, const struct dp_render_options *
         }
     }
     put_all_advice(out, document);
+    put_prices(out, document);
     put_facts(out, checks.facts);
     dp_checks_free(&checks);
 }

@@ -35,6 +35,8 @@ void dp_sheet_word(const struct dp_sheet *sheet, const char *word, const char *s
 void dp_sheet_table(const struct dp_sheet *sheet);
 /* What to do about what varies, is wrong or sensitive: each remedy once. */
 void dp_sheet_advice(const struct dp_sheet *sheet);
+/* What the deterministic forms cost, where that was asked for. */
+void dp_sheet_prices(const struct dp_sheet *sheet);
 
 /* What stands behind a result in figures: strength, magnitude; short lines separated by '\n'. Owned. */
 char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);

@@ -9,6 +9,7 @@
 
 #include "reports/model.h"
 #include "reports/render/advice.h"
+#include "reports/render/price.h"
 #include "reports/render/sheet.h"
 #include "reports/render/words.h"
 #include "suite/base/host.h"
@@ -369,12 +370,17 @@ static void put_advice(const struct dp_sheet *sheet, const json_t *advice)
 {
     char *kinds = dp_advice_kinds(advice), *where = dp_advice_where(advice, sheet->verbose);
     char *users = dp_advice_users(advice, sheet->verbose);
+    char *price = dp_prices_text(dp_prices_of(sheet->measurements), json_object_get(advice, "cases"));
     put_indented(sheet, ADVICE, dp_printf("%s: %s%s%s", kinds, where, users[0] ? "; used by " : "", users));
     if (sheet->verbose) {
         put_whole_remedy(sheet, json_object_get(advice, "remedy"));
     } else {
         put_indented(sheet, REMEDY, dp_advice_text(advice));
     }
+    if (price[0]) {
+        put_indented(sheet, REMEDY, dp_strdup(price));
+    }
+    free(price);
     free(kinds);
     free(where);
     free(users);

@@ -580,6 +580,7 @@ void dp_render_text(const json_t *report, const struct dp_render_options *option
     dp_text_put(out, "\n");
     dp_sheet_table(&sheet);
     dp_sheet_advice(&sheet);
+    dp_sheet_prices(&sheet);
     dp_sheet_after(&sheet);
     dp_text_put(out, "report ");
     dp_words_put(out, dp_json_string(report, "digest", ""));

@@ -55,7 +55,7 @@ struct dp_example {
     const char *text; /* what it is for */
 };
 
-enum { DP_EXITS_MOST = 8, DP_EXAMPLES_MOST = 9 };
+enum { DP_EXITS_MOST = 8, DP_EXAMPLES_MOST = 10 };
 
 struct dp_command_line {
     const char *usage;   /* "detprobe run [--all | SELECTOR...]" */

@@ -15,6 +15,7 @@
 #include "suite/command/command.h"
 #include "suite/command/running.h"
 #include "suite/plan/costs.h"
+#include "suite/plan/levels.h"
 #include "suite/run/scratch.h"
 
 /* A log belongs beside a regular file only: never /dev/null.log.jsonl, nothing beside a pipe or standard
@@ -138,10 +139,11 @@ static int open_log(struct run *run, struct dp_err *err)
 }
 
 /* One pass over what has no answer yet. */
-static int execute(struct run *run, struct dp_err *err)
+static int execute(struct run *run, bool in_turns, struct dp_err *err)
 {
     const struct run_options *o = &run->options;
     const struct dp_run_options options = {.jobs = (int)o->jobs,
+                                           .in_turns = in_turns,
                                            .timeout_ns = o->timeout_ns,
                                            .log = run->log,
                                            .stack = run->stack.name ? &run->stack : NULL,
@@ -179,7 +181,7 @@ static int explain(struct run *run, struct dp_err *err)
         return 0;
     }
     dp_answers_grow(&run->answers, run->plan.request_count);
-    if (execute(run, err) != 0) {
+    if (execute(run, /* in_turns */ false, err) != 0) {
         return -1;
     }
     dp_judged_free(&run->judged);
@@ -194,7 +196,7 @@ static int stages(struct run *run, struct dp_err *err)
     while (!run->verdict.signal &&
            dp_plan_add_stage(&run->plan, run->judged.doubtful, run->judged.doubtful_count)) {
         dp_answers_grow(&run->answers, run->plan.request_count);
-        if (execute(run, err) != 0) {
+        if (execute(run, /* in_turns */ false, err) != 0) {
             return -1;
         }
         dp_judged_free(&run->judged);
@@ -203,10 +205,23 @@ static int stages(struct run *run, struct dp_err *err)
     return 0;
 }
 
+/* Last of all, when nothing else is to run: pairs of what ran, in turns. */
+static int time_pairs(struct run *run, struct dp_err *err)
+{
+    if (!run->options.plan.price || run->verdict.signal) {
+        return 0;
+    }
+    bool *ran = dp_judged_ran(&run->judged, &run->plan);
+    dp_plan_add_price(&run->plan, ran);
+    free(ran);
+    dp_answers_grow(&run->answers, run->plan.request_count);
+    return execute(run, /* in_turns */ true, err);
+}
+
 /* Runs the plan, judges, and runs again what looks like a finding, in new processes. */
 static int passes(struct run *run, struct dp_err *err)
 {
-    if (execute(run, err) != 0) {
+    if (execute(run, /* in_turns */ false, err) != 0) {
         return -1;
     }
     const size_t planned = run->plan.request_count;
@@ -214,7 +229,8 @@ static int passes(struct run *run, struct dp_err *err)
     dp_plan_add_later(&run->plan, run->answers.hellos, host);
     json_decref(host);
     dp_answers_grow(&run->answers, run->plan.request_count);
-    if (run->plan.request_count > planned && !run->verdict.signal && execute(run, err) != 0) {
+    if (run->plan.request_count > planned && !run->verdict.signal &&
+        execute(run, /* in_turns */ false, err) != 0) {
         return -1;
     }
     if (stages(run, err) != 0 || explain(run, err) != 0) {
@@ -224,13 +240,13 @@ static int passes(struct run *run, struct dp_err *err)
          round++) {
         dp_plan_add_retest(&run->plan, run->judged.suspects, run->judged.suspect_count, round);
         dp_answers_grow(&run->answers, run->plan.request_count);
-        if (execute(run, err) != 0) {
+        if (execute(run, /* in_turns */ false, err) != 0) {
             return -1;
         }
         dp_judged_free(&run->judged);
         dp_judge(&run->plan, &run->answers, round, &run->judged);
     }
-    return 0;
+    return time_pairs(run, err);
 }
 
 static int run_and_judge(struct run *run, struct dp_err *err)
@@ -278,6 +294,10 @@ static void print_dry_run(const struct dp_plan *plan, bool verbose)
            plan->case_count - controls, controls, plan->request_count, plan->seeds, plan->runs, plan->fresh);
     for (size_t i = 0; i < plan->axis_count; i++) {
         printf(" %s", plan->axes[i]);
+    }
+    if (plan->options.price) {
+        printf("; %zu pairs timed in %d rounds", plan->priced_count,
+               dp_level_find(plan->options.level)->rounds);
     }
     printf("; about %.0f s\n", (double)plan->expected_ns * 1e-9);
 }

@@ -39,6 +39,10 @@ static const struct dp_option option_table[] = {
            .high = 1000),
     OPTION(STRING, 0, "stack", "STACK", plan.stack,
            "measure the libraries of this Python environment, prefix or process (pid:N) and no others"),
+    OPTION(
+        FLAG, 0, "price", NULL, plan.price,
+        "say what determinism costs: time each case and its deterministic counterpart in turns, where both "
+        "ran, after all else"),
     OPTION(FLAG, 0, "force", NULL, plan.force,
            "measure on a GPU that other processes use or that is in mode EXCLUSIVE_PROCESS"),
     OPTION(DURATION, 'b', "budget", "TIME", plan.budget_ns,
@@ -124,6 +128,7 @@ const struct dp_command_line run_command_line = {
          {"detprobe run 'cpu/conv/*' @blas --exclude @cuda", "only what is used"},
          {"detprobe run 'python/stdlib/*' --level quick --axis fresh --fail-on varies",
           "one axis alone, and any variation fails"},
+         {"detprobe run 'cpu/scatter/index-add-*' --level quick --price", "and what determinism costs"},
          {"detprobe run --all --level quick --budget 50s --dry-run", "what would run in 50 seconds"},
          {"detprobe run --all --level quick --budget 50s --costs report.json --dry-run",
           "the same, from what cases took in a former run here"},
@@ -213,13 +218,16 @@ int run_options_check(struct run_options *o, struct dp_err *err)
         (o->all || o->plan.include.count > 0 || o->plan.exclude.count > 0 || o->axes.count > 0 ||
          o->plan.level || o->seed >= 0 || o->seeds > 0 || o->runs > 0 || o->fresh >= 0 ||
          o->plan.budget_ns > 0 || o->costs || o->plan.stack || o->plan.force || o->plan.detect_rate > 0.0 ||
-         o->plan.confidence > 0.0 || o->plan.adaptive || o->retest != run_defaults.retest)) {
+         o->plan.confidence > 0.0 || o->plan.adaptive || o->retest != run_defaults.retest || o->plan.price)) {
         return dp_err_set(err, DP_EXIT_USAGE,
                           "'--resume' takes cases, axes, level, seeds, runs, rate, budget, costs, retests, "
-                          "stack and force from the log, drop the others");
+                          "stack, force and price from the log, drop the others");
     }
     if (check_strength(o, err) != 0) {
         return -1;
+    }
+    if (o->plan.price && o->plan.budget_ns > 0) { /* which covers no timing */
+        return exclude_each_other("--price", "--budget", err);
     }
     if (o->costs && o->plan.budget_ns <= 0) {
         return dp_err_set(err, DP_EXIT_USAGE, "'--costs' plans for a budget, give '--budget TIME' too");

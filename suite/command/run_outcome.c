@@ -175,12 +175,13 @@ static int make_report(struct run *run, struct dp_err *err)
            *plan = dp_plan_describe(&run->plan);
     char *host_name = dp_printable(host, strlen(host));
     json_t *measurements =
-        json_pack("{ss ss sf ss s{si ss} sb si sO so* so* sO*}", "started", run->started, "finished",
+        json_pack("{ss ss sf ss s{si ss} sb si sO so* so* sO* so*}", "started", run->started, "finished",
                   finished, "seconds", (double)(dp_now_ns() - run->started_ns) * 1e-9, "host_name", host_name,
                   "exit", "code", dp_exit_code(&run->verdict), "reason", dp_exit_reason(&run->verdict),
                   "interrupted", run->verdict.signal != 0, "jobs", (int)run->options.jobs, "cases",
                   run->judged.measurements, "devices", dp_environment_device_state(&run->answers), "isa",
-                  dp_environment_caps(&run->plan, &run->answers), "strength", run->judged.strength);
+                  dp_environment_caps(&run->plan, &run->answers), "strength", run->judged.strength, "prices",
+                  run->options.plan.price ? dp_prices_json(&run->plan, &run->answers) : NULL);
     const struct dp_report_parts parts = {.environment = environment,
                                           .plan = plan,
                                           .results = run->judged.results,

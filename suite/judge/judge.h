@@ -50,6 +50,12 @@ void dp_judged_free(struct dp_judged *judged);
 /* What a case computes, from what, as one digest (a result's `definition`): by it two reports can say that
  * their case was the same. false: its catalogue's text is not canonical, so it has none. */
 bool dp_case_definition(const struct dp_case *item, char ret[65]);
+/* By case: whether it gave a verdict, repeats, varies or wrong. Owned. */
+bool *dp_judged_ran(const struct dp_judged *judged, const struct dp_plan *plan);
+/* measurements.prices[] of the rounds that were asked for, sorted by case: what the deterministic form of
+ * each pair costs, or why that cannot be said. A pair of which a round has no answer yet is left out. Owned.
+ */
+json_t *dp_prices_json(const struct dp_plan *plan, const struct dp_answers *answers);
 
 const char *dp_observed_name(enum dp_observed observed);
 

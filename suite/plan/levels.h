@@ -40,6 +40,7 @@ struct dp_level {
     int64_t case_limit_ns;  /* what one case may cost before its seeds and runs are cut */
     int64_t order_limit_ns; /* what revealing one order may cost; 0: only where asked for */
     int side_runs;          /* of the sets `unit` and `exact`; 0: as many as the case's runs */
+    int rounds;             /* in which a pair of cases is timed; odd, so that one is the middle one */
     /* settings, each list ended by NULL */
     const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch,
                                                                                        *const *align;

@@ -193,6 +193,9 @@ int dp_plan_make(const struct dp_catalogue *catalogue, const struct dp_plan_opti
         add_left_out(ret, selected, chosen);
         add_requests(ret, &scheme);
         add_axes(ret, &scheme);
+        if (options->price) {
+            price_pairs(&scheme, ret);
+        }
         rc = stages_begin(ret, &scheme, err);
         if (rc != 0) {
             dp_plan_free(ret);
@@ -240,6 +243,7 @@ void dp_plan_free(struct dp_plan *plan)
     }
     free(plan->texts);
     free(plan->left_out);
+    free(plan->priced);
     free(plan->axes);
     *plan = (struct dp_plan){0};
 }

@@ -17,6 +17,7 @@
 #include "suite/plan/caps.h"
 #include "suite/plan/catalogue.h"
 
+#define DP_AXIS_PRICE "price"
 #define DP_COMPARISONS_MAX 1000000000 /* of one case */
 #define DP_COST_MAX_NS 1e14           /* a day: far beyond any budget, and thousands of cases still add up */
 
@@ -38,13 +39,15 @@ struct dp_plan_options {
     struct dp_strings exclude;
     const char *stack; /* as dp_stack_open takes it, NULL: none */
     bool force;        /* measures on a device that others use */
+    bool price;        /* times pairs of cases after all else */
 };
 
 /* One request of protocol 1: one setting of one axis for one case, seed and set. */
 struct dp_request {
     int case_index;      /* into plan.cases */
-    const char *axis;    /* "repeat", "fresh", "poison", "threads", "batch", "threads*repeat", ...; static */
-    const char *setting; /* "", "3", "0xa5", "16/15"; static */
+    const char *axis;    /* "repeat", "fresh", "poison", "threads", "batch", "threads*repeat", ..., or
+                            DP_AXIS_PRICE, which varies nothing; static */
+    const char *setting; /* "", "3", "0xa5", "16/15"; static or the plan's own */
     int seed_index;      /* i of seed/i */
     const char *set;     /* "wide", "unit", "exact"; static */
     int runs;
@@ -55,6 +58,15 @@ struct dp_request {
     const char *dropped; /* why it is not asked: answered so by the runner. NULL: it is. The plan's own */
     int stage;           /* 0: first pass; n: n-th further stage of a sequential plan, on inputs of its own */
     int retest;          /* 0: first pass; n: n-th confirmation of a finding, in a process of its own */
+};
+
+/* A case and its deterministic counterpart, both of the plan: what determinism costs is how much longer the
+ * counterpart takes for the same inputs. They are timed in turns, so that whatever slows the machine down for
+ * a while slows both. */
+struct dp_priced {
+    size_t usual, deterministic; /* into plan.cases */
+    size_t first; /* request of the first round, the usual form's; the rounds follow, both forms in each */
+    int rounds;   /* that are planned; 0: none, for one of the two did not run */
 };
 
 struct dp_left_out {
@@ -71,6 +83,9 @@ struct dp_plan {
     size_t request_count, request_capacity;
     struct dp_left_out *left_out;
     size_t left_out_count;
+    struct dp_priced
+        *priced; /* with options.price: by their programs, so that few run at once, then by case */
+    size_t priced_count;
     const char **axes; /* axes in this plan, products included, in the order of the design's table */
     size_t axis_count;
     int seeds, runs, fresh;
@@ -113,6 +128,9 @@ void dp_plan_add_later(struct dp_plan *plan, const json_t *hellos, const json_t 
 /* Appends the requests that say why bits moved: for each request in `moved`, of an axis whose product with
  * `order` is in the plan, one that reveals the order of additions at its setting. */
 void dp_plan_add_orders(struct dp_plan *plan, const size_t *moved, size_t count);
+/* The rounds of every pair whose cases both `ran` (by case). They are to be asked one at a time, in the
+ * plan's order, whatever programs they are of. */
+void dp_plan_add_price(struct dp_plan *plan, const bool *ran);
 void dp_plan_free(struct dp_plan *plan);
 
 /* The request as a protocol message with the given id. Owned. */

@@ -147,6 +147,7 @@ json_t *dp_plan_options_to_json(const struct dp_plan_options *options)
     json_object_set_new(object, "exclude", strings_to_json(&options->exclude));
     json_object_set_new(object, "stack", options->stack ? json_string(options->stack) : json_null());
     json_object_set_new(object, "force", json_boolean(options->force));
+    json_object_set_new(object, "price", json_boolean(options->price));
     if (options->costs) {
         json_object_set_new(object, "costs", json_deep_copy(options->costs));
     }
@@ -196,18 +197,24 @@ static int read_int(const json_t *object, const char *key, json_int_t low, json_
     return 0;
 }
 
-/* What a log of another hand may hold instead of a name or nothing, and instead of yes or no. */
+/* What a log of another hand may hold instead of a name or nothing. */
 static int read_stack(const json_t *object, struct dp_plan_options *ret, struct dp_err *err)
 {
-    const json_t *stack = json_object_get(object, "stack"), *force = json_object_get(object, "force");
+    const json_t *stack = json_object_get(object, "stack");
     if (!json_is_string(stack) && !json_is_null(stack)) {
         return dp_err_set(err, DP_EXIT_DATA, "plan: member 'stack' is no string and not null");
     }
-    if (!json_is_boolean(force)) {
-        return dp_err_set(err, DP_EXIT_DATA, "plan: member 'force' is not true or false");
-    }
     ret->stack = json_string_value(stack);
-    ret->force = json_is_true(force);
+    return 0;
+}
+
+static int read_flag(const json_t *object, const char *key, bool *ret, struct dp_err *err)
+{
+    const json_t *flag = json_object_get(object, key);
+    if (!json_is_boolean(flag)) {
+        return dp_err_set(err, DP_EXIT_DATA, "plan: member '%s' is not true or false", key);
+    }
+    *ret = json_is_true(flag);
     return 0;
 }
 
@@ -274,7 +281,8 @@ static int read_options(const json_t *object, struct dp_plan_options *ret, struc
         read_strings(object, "axes", &ret->axes, err) != 0 ||
         read_strings(object, "include", &ret->include, err) != 0 ||
         read_strings(object, "exclude", &ret->exclude, err) != 0 || read_stack(object, ret, err) != 0 ||
-        read_costs(object, &ret->costs, err) != 0) {
+        read_flag(object, "force", &ret->force, err) != 0 ||
+        read_flag(object, "price", &ret->price, err) != 0 || read_costs(object, &ret->costs, err) != 0) {
         return -1;
     }
     ret->seeds = (int)seeds;

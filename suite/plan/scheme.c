@@ -24,7 +24,6 @@ enum { CAPS_ALL = 13, CAPS_GENERATIONS = 5 };
 #define START_NATIVE_NS INT64_C(30000000)    /* a C program until its hello, libraries loaded */
 #define START_SCRIPT_NS INT64_C(400000000)   /* an interpreter and its numerical modules */
 #define REQUEST_MOST_NS INT64_C(10000000000) /* of one request of a stage, far below its usual timeout */
-#define REQUEST_NS INT64_C(1000000) /* inputs, preparation, digests and the protocol, for each request */
 
 static const struct dp_axis *first_axis(enum dp_extent extent)
 {

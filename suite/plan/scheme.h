@@ -11,9 +11,11 @@
 
 enum {
     DP_AXIS_MAX = 24,
-    FIRST_SEEDS = 2,   /* what axes other than repeat take */
-    FIRST_RUNS = 3,    /* of a sequential plan at the base setting, before its stages */
-    INVARIANT_RUNS = 2 /* ... and how often at each setting: one repeat tells whether the setting repeats */
+    FIRST_SEEDS = 2,     /* what axes other than repeat take */
+    FIRST_RUNS = 3,      /* of a sequential plan at the base setting, before its stages */
+    INVARIANT_RUNS = 2,  /* ... and how often at each setting: one repeat tells whether the setting repeats */
+    REQUEST_NS = 1000000 /* inputs, preparation, digests and the protocol, for each request; measured on two
+                          * cores, only what a plan costs depends on it */
 };
 
 struct scheme {
@@ -88,6 +90,8 @@ void plan_append(struct dp_plan *plan, const struct dp_request *request);
 int stages_begin(struct dp_plan *plan, const struct scheme *scheme, struct dp_err *err);
 /* Appends to a retest what the case lacks of the comparisons that show a rate. */
 void stages_complete(struct dp_plan *plan, size_t case_index, int retest);
+/* Fills plan->priced from the catalogue, and adds what their rounds are expected to take. */
+void price_pairs(const struct scheme *scheme, struct dp_plan *plan);
 
 /* Clears in `chosen` the cases that do not fit into the budget, by a fixed rule. Code 64 when none fits. */
 int budget_cut(const struct scheme *scheme, const struct dp_catalogue *catalogue, int64_t budget_ns,

@@ -195,15 +195,16 @@ static int take_hello(struct reader *reader, const struct dp_plan *plan, struct 
     return 0;
 }
 
-/* A key that ends in a retest's number above 0, of an axis that waits for what is known of the machine or for
- * what moved, or of the stages of a sequential plan: the request is not planned when a log is read. */
+/* A key that ends in a retest's number above 0, of an axis that waits for what is known of the machine, for
+ * what moved or for what ran, or of the stages of a sequential plan: the request is not planned when a log is
+ * read. */
 static bool is_later(const struct dp_plan *plan, const char *key)
 {
     const char *last = strrchr(key, '|'), *axis = strchr(key, '|');
     const size_t length = last ? strcspn(axis + 1, "|") : 0;
     const bool order = length > 6 && strncmp(axis + 1 + length - 6, "*order", 6) == 0;
     return last && ((last[1] >= '1' && last[1] <= '9') || strncmp(axis, "|device|", 8) == 0 ||
-                    strncmp(axis, "|isa|", 5) == 0 || order ||
+                    strncmp(axis, "|isa|", 5) == 0 || order || strncmp(axis, "|" DP_AXIS_PRICE "|", 7) == 0 ||
                     (plan->comparisons > 0 && strncmp(axis, "|repeat|", 8) == 0));
 }
 

@@ -56,7 +56,8 @@ static int start_workers(struct crew *crew, struct dp_session *session)
     }
     for (size_t i = 0; i < crew->count && !session->stopping; i++) {
         struct dp_worker *worker = &crew->workers[i];
-        if (active < crew->jobs && worker->state == DP_WORKER_IDLE) {
+        if (worker->state == DP_WORKER_IDLE && dp_worker_is_due(worker) &&
+            (active < crew->jobs || session->options->in_turns)) {
             dp_worker_start(worker);
             if (dp_worker_active(worker)) {
                 active++;

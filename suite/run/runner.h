@@ -35,6 +35,8 @@ enum dp_run_end { DP_RUN_DONE, DP_RUN_INTERRUPTED };
 
 struct dp_run_options {
     int jobs;
+    bool in_turns; /* one request at a time, in the plan's order, whatever programs they are of: for timing.
+                    * Programs that wait for their turn stay, so jobs does not hold */
     int64_t timeout_ns;           /* of one request */
     struct dp_runlog *log;        /* NULL: none */
     const struct dp_stack *stack; /* that every program must use; NULL: whatever it finds */

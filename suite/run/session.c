@@ -89,6 +89,15 @@ void dp_session_answer(struct dp_session *session, size_t request, json_t *answe
     }
 }
 
+bool dp_session_is_due(struct dp_session *session, size_t request)
+{
+    const struct dp_answers *answers = session->answers;
+    while (session->turn < answers->count && answers->items[session->turn]) {
+        session->turn++;
+    }
+    return !session->options->in_turns || session->turn == request;
+}
+
 void dp_session_settle(struct dp_session *session)
 {
     for (size_t i = 0; i < session->plan->request_count; i++) {

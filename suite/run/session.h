@@ -23,6 +23,7 @@ struct dp_session {
     struct dp_pids before;  /* children that were ours before the run */
     struct dp_pids leaders; /* processes of programs that run now */
     size_t answered;
+    size_t turn;   /* no request before this one is without an answer; moved by dp_session_is_due alone */
     bool stopping; /* somebody asked us to end */
 };
 
@@ -32,6 +33,8 @@ struct dp_session {
 void dp_session_answer(struct dp_session *session, size_t request, json_t *answer);
 /* Applies that rule to the answers that a log brought. */
 void dp_session_settle(struct dp_session *session);
+/* May this request be asked now? Where they go in turns, when all before it are answered. */
+bool dp_session_is_due(struct dp_session *session, size_t request);
 /* Keeps the first hello of a program, or the answer that stands for all its requests. */
 void dp_session_hello(struct dp_session *session, const struct dp_program *program, const json_t *message);
 

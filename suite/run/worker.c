@@ -190,6 +190,10 @@ static void send_next(struct dp_worker *worker)
         const char *axis = worker->session->plan->requests[request].axis;
         if (answered(worker, worker->next)) {
             worker->next++;
+        } else if (!dp_session_is_due(worker->session, request)) {
+            worker->state = DP_WORKER_WAITING;
+            worker->deadline = INT64_MAX;
+            return;
         } else if (knows_axis(worker, axis)) {
             send_request(worker, request);
             return;
@@ -203,11 +207,16 @@ static void send_next(struct dp_worker *worker)
     enter(worker, DP_WORKER_CLOSING, GRACE_NS);
 }
 
-void dp_worker_start(struct dp_worker *worker)
+bool dp_worker_is_due(struct dp_worker *worker)
 {
     while (worker->next < worker->count && answered(worker, worker->next)) {
         worker->next++;
     }
+    return worker->next == worker->count || dp_session_is_due(worker->session, worker->queue[worker->next]);
+}
+
+void dp_worker_start(struct dp_worker *worker)
+{
     if (worker->next == worker->count && !worker->hello_only) {
         worker->state = DP_WORKER_FINISHED;
         return;
@@ -640,6 +649,9 @@ void dp_worker_ended(struct dp_worker *worker)
 void dp_worker_tick(struct dp_worker *worker, int64_t now)
 {
     char text[160];
+    if (worker->state == DP_WORKER_WAITING && (worker->session->stopping || dp_worker_is_due(worker))) {
+        send_next(worker);
+    }
     if (!dp_worker_active(worker) || now < worker->deadline) {
         return;
     }
@@ -655,6 +667,7 @@ void dp_worker_tick(struct dp_worker *worker, int64_t now)
                  worker->state == DP_WORKER_BUSY ? "finish the request" : "say hello", seconds);
         fail(worker, "timeout", text);
         break;
+    case DP_WORKER_WAITING: /* it closed its output, and nobody asked for anything */
     case DP_WORKER_CLOSING:
         end_process(worker);
         break;

@@ -21,6 +21,7 @@ enum dp_worker_state {
     DP_WORKER_IDLE,     /* no process; wants one */
     DP_WORKER_STARTING, /* waits for hello */
     DP_WORKER_BUSY,     /* a request is out */
+    DP_WORKER_WAITING,  /* for its next request's turn */
     DP_WORKER_CLOSING,  /* its input is closed, it should end by itself */
     DP_WORKER_ENDING,   /* SIGTERM was sent */
     DP_WORKER_KILLING,  /* SIGKILL was sent */
@@ -63,6 +64,8 @@ void dp_worker_init(struct dp_worker *worker, struct dp_session *session, const 
 void dp_worker_free(struct dp_worker *worker);
 bool dp_worker_active(const struct dp_worker *worker);
 
+/* Would a process that is started now have something to do? */
+bool dp_worker_is_due(struct dp_worker *worker);
 /* Starts the next process; with nothing left to ask the worker is finished. */
 void dp_worker_start(struct dp_worker *worker);
 /* Events. `now` is the monotonic clock. */

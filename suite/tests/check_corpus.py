@@ -126,6 +126,18 @@ def are_coherent(results):
     return True
 
 
+def are_prices(report):
+    """Each of two results, its ratio within its interval."""
+    names = {result["case"] for result in report["body"]["results"]}
+    for price in report["measurements"].get("prices", []):
+        low, high = price.get("low", 1), price.get("high", 1)
+        if not {price["case"], price["pair"]} <= names or price["case"] == price["pair"]:
+            return False
+        if not 0 < low <= price.get("ratio", low) <= high:
+            return False
+    return True
+
+
 def is_own(report):
     """What the reader checks beyond the schema."""
     try:
@@ -136,6 +148,7 @@ def is_own(report):
             report["digest"] != digest
             or body["summary"] != summarise(body["results"])
             or not are_coherent(body["results"])
+            or not are_prices(report)
         )
     except (KeyError, TypeError, AttributeError):
         return False

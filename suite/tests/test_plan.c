@@ -530,7 +530,8 @@ static void test_options_round_trip(void **state)
                                             .exclude = {exclude, 1},
                                             .stack = "/opt/stack",
                                             .costs = costs,
-                                            .force = true};
+                                            .force = true,
+                                            .price = true};
     json_t *object = dp_plan_options_to_json(&options);
     struct dp_plan_options back;
     struct dp_err err;
@@ -538,29 +539,20 @@ static void test_options_round_trip(void **state)
     json_t *again = dp_plan_options_to_json(&back);
     assert_true(json_equal(object, again));
     assert_string_equal(back.stack, "/opt/stack");
-    assert_true(back.force && back.seed == UINT64_MAX && back.budget_ns == INT64_MAX && back.fresh == -1);
+    assert_true(back.force && back.price && back.seed == UINT64_MAX && back.budget_ns == INT64_MAX &&
+                back.fresh == -1);
     free_options(&back);
     json_decref(again);
 
     static const struct {
         const char *member, *value;
     } bad[] = {
-        {"level", "1"},
-        {"seed", "\"-1\""},
-        {"seed", "\"99999999999999999999\""},
-        {"seed", "1"},
-        {"seeds", "-1"},
-        {"runs", "\"8\""},
-        {"fresh", "-2"},
-        {"axes", "{}"},
-        {"include", "[1]"},
-        {"exclude", "null"},
-        {"budget_ns", "-1"},
-        {"stack", "1"},
-        {"force", "null"},
-        {"costs", "[]"},
-        {"costs", "{\"x\":-1}"},
-        {"costs", "{\"x\":1.5}"},
+        {"level", "1"},          {"seed", "\"-1\""},       {"seed", "\"99999999999999999999\""},
+        {"seed", "1"},           {"seeds", "-1"},          {"runs", "\"8\""},
+        {"fresh", "-2"},         {"axes", "{}"},           {"include", "[1]"},
+        {"exclude", "null"},     {"budget_ns", "-1"},      {"stack", "1"},
+        {"force", "null"},       {"price", "0"},           {"costs", "[]"},
+        {"costs", "{\"x\":-1}"}, {"costs", "{\"x\":1.5}"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         json_t *broken = json_copy(object);

@@ -113,6 +113,19 @@ static void add_mismatch(const struct request *request, json_t *observation, con
                                   fake_word(request, "kind", "values")));
 }
 
+/* On axis price: what a call took, by the case's params `ns` and `calls`; every other round `jitter` times as
+ * long. Without `ns` the program does not say. */
+static void add_price(const struct request *request, json_t *observation)
+{
+    const json_int_t ns = fake_param(request, "ns", 0);
+    if (strcmp(request->axis, "price") == 0 && ns > 0) {
+        const json_int_t jitter = request->setting_number % 2 ? fake_param(request, "jitter", 1) : 1;
+        json_t *time = json_object_get(observation, "time");
+        json_object_set_new(time, "median_ns", json_real((double)(ns * jitter)));
+        json_object_set_new(time, "calls", json_integer(fake_param(request, "calls", 1)));
+    }
+}
+
 json_t *fake_observation(const struct request *request, fake_value *value, json_t **ret_output)
 {
     static struct class classes[COUNTED];
@@ -136,6 +149,7 @@ json_t *fake_observation(const struct request *request, fake_value *value, json_
     if (strstr(request->axis, "threads") != NULL) {
         json_object_set_new(ret, "threads", json_integer(request->setting_number));
     }
+    add_price(request, ret);
     *ret_output = output;
     return ret;
 }
@@ -253,9 +267,9 @@ int main(void)
                                   "1.0", "path", "/nowhere/libfake.so");
     add_capped(libraries);
     add_branched(libraries);
-    fake_send(&request, json_pack("{s:s, s:s, s:i, s:[s,s,s,s,s], s:o}", "type", "hello", "program", "fakes",
-                                  "protocol", 1, "axes", "repeat", "poison", "threads", "batch", "isa",
-                                  "libraries", libraries));
+    fake_send(&request, json_pack("{s:s, s:s, s:i, s:[s,s,s,s,s,s], s:o}", "type", "hello", "program",
+                                  "fakes", "protocol", 1, "axes", "repeat", "poison", "threads", "batch",
+                                  "isa", "price", "libraries", libraries));
     char *line = NULL;
     size_t size = 0;
     while (getline(&line, &size, in) > 0) {
