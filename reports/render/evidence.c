@@ -171,15 +171,19 @@ static void add_names(struct dp_text *out, const char *label, const json_t *name
     dp_text_free(&line);
 }
 
-static void add_bound(struct dp_text *out, const json_t *entry)
+/* Runs of one process and new processes apart: either may hide what the other shows. */
+static void add_bounds(struct dp_text *out, const json_t *entry)
 {
-    const json_t *tally = tally_of(entry, "repeat");
-    if (tally && json_object_get(tally, "bound")) {
-        char *line =
-            dp_printf("0 of %lld, rate below %.2g %%", (long long)dp_json_int(tally, "comparisons", 0),
-                      100.0 * dp_json_number(tally, "bound", 1.0));
-        add_line(out, line);
-        free(line);
+    static const char *const axes[][2] = {{"repeat", ""}, {"fresh", " new processes"}};
+    for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); i++) {
+        const json_t *tally = tally_of(entry, axes[i][0]);
+        if (tally && json_object_get(tally, "bound")) {
+            char *line =
+                dp_printf("0 of %lld%s, rate below %.2g %%", (long long)dp_json_int(tally, "comparisons", 0),
+                          axes[i][1], 100.0 * dp_json_number(tally, "bound", 1.0));
+            add_line(out, line);
+            free(line);
+        }
     }
 }
 
@@ -207,7 +211,7 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
     }
     if (strcmp(observed, "repeats") == 0) {
         add_names(&out, "sensitive to", json_object_get(result, "sensitive_to"));
-        add_bound(&out, entry);
+        add_bounds(&out, entry);
     }
     add_names(&out, "wrong under", json_object_get(result, "wrong_under"));
     char *owned = dp_strdup(out.data ? out.data : "");

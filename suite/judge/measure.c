@@ -87,11 +87,11 @@ static bool is_fresh(const struct dp_fact *fact)
            strcmp(fact->request->axis, "fresh") == 0;
 }
 
-/* The processes of one seed beside its base observation: how many distinct results, how many unlike it. */
+/* The processes of one seed beside its base observation: how many distinct results. */
 static void tally_fresh(const struct dp_view *view, const struct dp_fact *base, struct tally *tally)
 {
     const struct dp_fact **seen = dp_alloc(view->count + 1, sizeof(*seen));
-    size_t seen_count = 0, runs = 1, mismatches = 0;
+    size_t seen_count = 0, runs = 1;
     seen[seen_count++] = base;
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
@@ -106,20 +106,63 @@ static void tally_fresh(const struct dp_view *view, const struct dp_fact *base, 
             seen[seen_count++] = fact;
         }
         runs++;
-        mismatches += !dp_same_bits(base, fact);
     }
     if (runs > 1) {
-        add_to_tally(tally, runs, seen_count, mismatches);
+        tally->seeds++;
+        tally->seeds_varied += seen_count > 1;
+        if (seen_count > tally->distinct) {
+            tally->distinct = seen_count;
+            tally->of = runs;
+        }
     }
     free(seen);
 }
 
+/* The fact of a fresh process stands for it if it is the first that can be compared. */
+static bool stands_for_process(const struct dp_view *view, size_t index)
+{
+    const struct dp_fact *fact = view->facts[index];
+    if (!is_fresh(fact) || !dp_base_of(view, fact)) {
+        return false;
+    }
+    for (size_t i = 0; i < index; i++) {
+        const struct dp_fact *other = view->facts[i];
+        if (is_fresh(other) && strcmp(other->request->setting, fact->request->setting) == 0 &&
+            dp_base_of(view, other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the process give other bits than the base one, of any inputs? */
+static bool process_differs(const struct dp_view *view, const char *setting)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        const bool of_process = is_fresh(fact) && strcmp(fact->request->setting, setting) == 0;
+        const struct dp_fact *base = of_process ? dp_base_of(view, fact) : NULL;
+        if (base && !dp_same_bits(base, fact)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A process counts once, on however many inputs: what it draws, addresses or a choice, it draws for all of
+ * them. */
 static json_t *measure_fresh(const struct dp_view *view)
 {
-    struct tally tally = {0};
+    struct tally tally = {.runs = 1};
     for (size_t i = 0; i < view->count; i++) {
-        if (dp_fact_is_base(view->facts[i]) && view->facts[i]->kind == DP_FACT_OBSERVATION) {
-            tally_fresh(view, view->facts[i], &tally);
+        const struct dp_fact *fact = view->facts[i];
+        if (dp_fact_is_base(fact) && fact->kind == DP_FACT_OBSERVATION) {
+            tally_fresh(view, fact, &tally);
+        }
+        if (stands_for_process(view, i)) {
+            tally.runs++;
+            tally.comparisons++;
+            tally.mismatches += process_differs(view, fact->request->setting);
         }
     }
     return tally.seeds > 0 ? tally_json(&tally) : NULL;

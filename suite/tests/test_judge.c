@@ -187,8 +187,10 @@ static void test_fresh(void **state)
     assert_string_equal(dp_json_string(lab_result(lab, ID), "difference", ""), "execution");
     const json_t *entry = lab_find(lab->judged.measurements, "case", ID);
     const json_t *tally = json_object_get(json_object_get(entry, "axes"), "fresh");
-    assert_int_equal(dp_json_int(tally, "comparisons", 0), 2);
+    assert_int_equal(dp_json_int(tally, "comparisons", 0), 1); /* one process, on two inputs */
+    assert_int_equal(dp_json_int(tally, "runs", 0), 2);
     assert_int_equal(dp_json_int(tally, "mismatches", 0), 1);
+    assert_int_equal(dp_json_int(tally, "seeds", 0), 2);
     assert_int_equal(dp_json_int(tally, "seeds_varied", 0), 1);
     lab_set(lab, fresh, lab_skip("memory", "no memory")); /* a setting lost, not the case */
     expect(lab, 0, "repeats", "none");

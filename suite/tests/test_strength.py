@@ -157,6 +157,16 @@ class Budget(Case):
         self.assertEqual(*(line.rsplit("about ", 1)[1] for line in (planned, usual)))
 
 
+class Apart(Case):
+    def test_processes(self):
+        """New processes are counted by themselves, each once, on however many inputs it ran."""
+        report, done = self.measure("fake/strength/repeats", "--verbose")
+        fresh = measured(report)["fake/strength/repeats"]["axes"]["fresh"]
+        self.assertEqual((fresh["runs"], fresh["comparisons"], fresh["seeds"]), (3, 2, 2))
+        self.assertIn("0 of 21, rate below 13 %", done.stdout)
+        self.assertIn("0 of 2 new processes, rate below 78 %", done.stdout)
+
+
 class Retest(Case):
     def test_transient(self):
         """Asked for, what varies once and never again is told from what varies always; the verdict is one."""
@@ -218,29 +228,33 @@ class Refused(Case):
 class Planted(Case):
     """A variation in one of 500 runs, drawn anew for each seed."""
 
-    CASE, TRIES = "fake/strength/one-in-500", 100
+    CASE = "fake/strength/one-in-500"
 
-    def count(self, *options):
+    def count(self, tries, *options):
+        """In how many tries it was found, and the runs of one on average; without the controls of the backend."""
         found, runs = 0, 0
-        for seed in range(1, self.TRIES + 1):
-            report, _ = self.measure(self.CASE, "--axis", "repeat", "--seed", seed, *options)
+        for seed in range(1, tries + 1):
+            done = detprobe("run", self.CASE, "--level", "quick", "--axis", "repeat", "--seed", seed, *options, "--json",
+                            DETPROBE_PROBE_PATH=str(FAKES / "strength"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
             found += observed(report)[self.CASE] == "varies"
             runs += repeat(report, self.CASE)["runs"]
-        return found, runs / self.TRIES
+        return found, runs / tries
 
     def test_found_as_often_as_is_said(self):
         began = time.monotonic()
-        found, runs = self.count(*RATE)
-        print(f"one run in 500, --detect-rate 2e-3 --confidence 0.99: found in {found} of {self.TRIES} tries, "
+        found, runs = self.count(100, *RATE)
+        print(f"one run in 500, --detect-rate 2e-3 --confidence 0.99: found in {found} of 100 tries, "
               f"{runs:.0f} runs each on average, {time.monotonic() - began:.0f} s")
         self.assertGreaterEqual(found, 95)
         self.assertLess(runs, NEEDED / 2)
 
     def test_not_found_by_fewer(self):
         """The same with half as much asked for: a count that could not fail would show nothing."""
-        found, _ = self.count("--detect-rate", "2e-3", "--confidence", "0.5")
-        print(f"the same at --confidence 0.5: found in {found} of {self.TRIES} tries")
-        self.assertIn(found, range(50 - 20, 50 + 30))
+        found, _ = self.count(40, "--detect-rate", "2e-3", "--confidence", "0.5")
+        print(f"the same at --confidence 0.5: found in {found} of 40 tries")
+        self.assertIn(found, range(10, 35))
 
 
 if __name__ == "__main__":
