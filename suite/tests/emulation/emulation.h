@@ -4,8 +4,8 @@
  * unmodified probe programs run without a GPU. What is injected comes from DETPROBE_EMULATE, words separated
  * by commas:
  *   order=seeded|fixed|race   own kernels: blocks and threads in another order at each launch, from a seed
- *                             (default); in one order; dealt to threads that race
- *   seed=N                    of order=seeded
+ *                             (default); in one order; blocks in such an order to threads that race
+ *   seed=N                    of order=seeded and race
  *   reorder=NAME              library functions whose name begins so sum in another order at each call
  *   bitflip=NAME              one bit of the result of such a function is flipped at every other call
  *   unwritten=NAME            such a function leaves the last element of its result as it was
