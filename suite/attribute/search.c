@@ -28,11 +28,13 @@ static const char *effect_of(enum dp_effect effect, const struct dp_trial *from,
 int dp_search_try(const struct dp_search *search, const struct dp_choice *choices, size_t count,
                   struct dp_amount amount, const char **ret_effect, struct dp_err *err)
 {
-    struct dp_setup setups[2] = {dp_setup_of(search->factors, choices, count, true),
-                                 dp_setup_of(search->factors, choices, count, false)};
+    struct dp_setup setups[2] = {dp_setup_of(search->factors, choices, count, false),
+                                 dp_setup_of(search->factors, choices, count, true)};
     struct dp_trial trials[2] = {0};
-    const int rc = dp_try(search->bench, setups, 2, amount, trials, err);
-    *ret_effect = rc == 0 ? effect_of(search->effect, &trials[0], &trials[1]) : NULL;
+    /* what steadies is compared with nothing: a trial may be many processes of seconds each */
+    const size_t tried = search->effect == DP_EFFECT_STEADIES ? 1 : 2;
+    const int rc = dp_try(search->bench, setups, tried, amount, trials, err);
+    *ret_effect = rc == 0 ? effect_of(search->effect, &trials[1], &trials[0]) : NULL;
     for (size_t i = 0; i < 2; i++) {
         dp_setup_free(&setups[i]);
         dp_trial_free(&trials[i]);
@@ -108,7 +110,8 @@ static void add_choices(const struct dp_search *search, struct singles *ret)
 /* All of them in one go: those of one process share it. */
 static int try_singles(const struct dp_search *search, struct singles *singles, struct dp_err *err)
 {
-    const size_t factors = search->factors->count, count = 1 + singles->count + factors;
+    const size_t factors = search->effect == DP_EFFECT_STEADIES ? 0 : search->factors->count;
+    const size_t count = 1 + singles->count + factors;
     struct dp_setup *setups = dp_alloc(count, sizeof(*setups));
     struct dp_trial *trials = dp_alloc(count, sizeof(*trials));
     setups[0] = dp_setup_of(search->factors, NULL, 0, true);
