@@ -33,8 +33,9 @@ static char *axes_of(const json_t *change)
     return words.data;
 }
 
-/* The files of this shell that stand for libraries: they are what was measured. Owned. */
-static json_t *own_libraries(void)
+/* The files of this shell that stand for libraries: they are what was measured. A stack stands for its own.
+ * Owned. */
+static json_t *own_libraries(const struct dp_stack *stack)
 {
     static const char prefix[] = "DETPROBE_LIB_";
     json_t *all = dp_host_variables(), *kept = json_object(), *value;
@@ -46,16 +47,19 @@ static json_t *own_libraries(void)
         }
     }
     json_decref(all);
+    if (stack) {
+        dp_stack_forget_own(stack, kept);
+    }
     return kept;
 }
 
 /* These and the change's variables, at one of its sides; what is not to be set and is not set needs no word.
  * Owned. */
-static json_t *variables_of(const json_t *context, const json_t *change, const char *side)
+static json_t *variables_of(const struct dp_shown *shown, const json_t *change, const char *side)
 {
-    json_t *variables = own_libraries(), *item;
+    json_t *variables = own_libraries(shown->bench->stack), *item;
     size_t i;
-    json_object_update(variables, (json_t *)(uintptr_t)context);
+    json_object_update(variables, (json_t *)(uintptr_t)shown->context);
     json_array_foreach(change, i, item)
     {
         const char *name = dp_json_string(item, "name", "");
@@ -69,10 +73,10 @@ static json_t *variables_of(const json_t *context, const json_t *change, const c
     return variables;
 }
 
-static char *with_variables(struct dp_reproduction what, const json_t *context, const json_t *change,
+static char *with_variables(struct dp_reproduction what, const struct dp_shown *shown, const json_t *change,
                             const char *side)
 {
-    json_t *variables = variables_of(context, change, side);
+    json_t *variables = variables_of(shown, change, side);
     what.variables = variables;
     char *text = dp_reproduction_text(&what);
     json_decref(variables);
@@ -94,12 +98,12 @@ char *dp_change_command(const struct dp_shown *shown, const json_t *change)
                                    .stack = stack ? stack->name : NULL};
     if (shown->varies && !axes) {
         what.runs = strcmp(shown->varies, "repeat") == 0 ? shown->runs : 0;
-        ret = with_variables(what, shown->context, change, "to");
+        ret = with_variables(what, shown, change, "to");
     } else if (axes && dp_axis_find(axes, &err)) {
-        ret = with_variables(what, shown->context, change, "to");
+        ret = with_variables(what, shown, change, "to");
     } else if (!axes) {
-        char *without = with_variables(what, shown->context, change, "from"),
-             *with = with_variables(what, shown->context, change, "to");
+        char *without = with_variables(what, shown, change, "from"),
+             *with = with_variables(what, shown, change, "to");
         ret = dp_printf("detprobe diff <(%s --json) <(%s --json)", without, with);
         free(without);
         free(with);
