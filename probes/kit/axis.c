@@ -86,14 +86,15 @@ static int poison(const char *setting, struct kit_setting *ret)
 
 static int busy(const char *setting, struct kit_setting *ret)
 {
-    static const char *const works[] = {[KIT_BUSY_COMPUTE] = "compute", [KIT_BUSY_MEMORY] = "memory"};
-    for (int i = KIT_BUSY_COMPUTE; i <= KIT_BUSY_MEMORY; i++) {
+    static const char *const works[] = {
+        [KIT_BUSY_COMPUTE] = "compute", [KIT_BUSY_MEMORY] = "memory", [KIT_BUSY_PROCESS] = "process"};
+    for (int i = KIT_BUSY_COMPUTE; i <= KIT_BUSY_PROCESS; i++) {
         if (strcmp(works[i], setting) == 0) {
             ret->busy = (enum kit_busy)i;
             return KIT_OK;
         }
     }
-    return kit_skip("unsupported", "busy '%s' is none of compute, memory", setting);
+    return kit_skip("unsupported", "busy '%s' is none of compute, memory, process", setting);
 }
 
 static int concurrency(const char *setting, struct kit_setting *ret)

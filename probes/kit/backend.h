@@ -18,7 +18,7 @@ struct kit_pattern {
 };
 
 /* Other work on the same device or cores: what it takes away from the measured operation. */
-enum kit_busy { KIT_IDLE, KIT_BUSY_COMPUTE, KIT_BUSY_MEMORY };
+enum kit_busy { KIT_IDLE, KIT_BUSY_COMPUTE, KIT_BUSY_MEMORY, KIT_BUSY_PROCESS };
 
 #define KIT_MAX_LANES 16 /* runs at once, on axis concurrency */
 
@@ -52,6 +52,9 @@ struct kit_backend {
     /* Axis busy; NULL: not known to the backend's programs. Called before each run, so that the work surely
      * is under way during it; it ends by itself if it is not called again. KIT_IDLE ends it. */
     int (*busy)(enum kit_busy work);
+    /* After a run: whether the work went on since `busy` was called, so that a run it was not beside can be
+     * made again. NULL: that it was under way before the run is proof enough. */
+    bool (*beside)(void);
     /* Axis concurrency; NULL: not known to the backend's programs. Calls `run` for each lane from 0 to lanes
      * - 1, so that what they do happens at once, each on a stream or in a thread of its own, and waits for
      * all of it. *ret_at_once: it did happen at once. */

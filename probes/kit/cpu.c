@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "probes/kit/backend.h"
+#include "probes/kit/cpu_busy.h"
 #include "suite/base/host.h"
 
 static void *cpu_alloc(size_t bytes, size_t align)
@@ -66,4 +67,6 @@ const struct kit_backend kit_cpu = {
     .sync = cpu_sync,
     .available = dp_host_memory_available,
     .peek = cpu_peek,
+    .busy = kit_cpu_busy,
+    .beside = kit_cpu_beside,
 };

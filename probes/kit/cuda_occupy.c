@@ -150,6 +150,9 @@ int kit_occupy_busy(enum kit_busy work)
     if (work == KIT_IDLE) {
         return end();
     }
+    if (work == KIT_BUSY_PROCESS) {
+        return kit_skip("unsupported", "another process on the cores is no work for a device");
+    }
     if (beside.work == work && is_under_way() && dp_now_ns() - beside.since < RENEW_NS) {
         return KIT_OK;
     }

@@ -110,7 +110,7 @@ static void add_axes(struct dp_factors *factors, const struct dp_case *item, con
     for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); i++) {
         struct dp_err err;
         const struct dp_axis *axis = dp_axis_find(axes[i].name, &err);
-        const bool other = axis->backend && strcmp(axis->backend, item->backend) != 0;
+        const bool other = !dp_axis_is_of(axis, item->backend);
         if (other || (axis->needs && !json_object_get(item->json, axis->needs))) {
             continue;
         }

@@ -13,7 +13,7 @@
 static const char *const poison_quick[] = {"nan", NULL};
 static const char *const poison_all[] = {"0x5a", "nan", NULL};
 static const char *const busy_quick[] = {"compute", NULL};
-static const char *const busy_all[] = {"compute", "memory", NULL};
+static const char *const busy_all[] = {"compute", "memory", "process", NULL};
 static const char *const concurrency_quick[] = {"4", NULL};
 static const char *const concurrency_all[] = {"2", "4", "8", "16", NULL};
 static const char *const threads_quick[] = {"1", "2", "4", NULL};
@@ -77,14 +77,14 @@ static const struct dp_axis axes[] = {
     {.name = "repeat", .extent = DP_EXTENT_FULL},
     {.name = "fresh", .extent = DP_EXTENT_FRESH},
     {.name = "poison", .extent = DP_EXTENT_INVARIANT},
-    {.name = "busy", .extent = DP_EXTENT_FIRST, .backend = "cuda"},
-    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backend = "cuda", .at_once = true},
+    {.name = "busy", .extent = DP_EXTENT_FIRST, .backends = {"cpu", "cuda"}, .dear = "cpu"},
+    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backends = {"cuda"}, .at_once = true},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
     {.name = "align", .extent = DP_EXTENT_INVARIANT, .needs = "align"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
     {.name = "isa", .extent = DP_EXTENT_ISA, .needs = "isa"},
-    {.name = "device", .extent = DP_EXTENT_DEVICE, .backend = "cuda"},
+    {.name = "device", .extent = DP_EXTENT_DEVICE, .backends = {"cuda"}},
     {.name = "order", .extent = DP_EXTENT_ORDER, .reveals = true},
     {.name = "threads*repeat", .extent = DP_EXTENT_FULL, .product = true, .deep = true},
     {.name = "batch*repeat", .extent = DP_EXTENT_FULL, .product = true, .needs = "batch"},
@@ -298,6 +298,32 @@ size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level
         list = level->align;
     }
     return copy_settings(list, ret_settings);
+}
+
+bool dp_axis_is_of(const struct dp_axis *axis, const char *backend)
+{
+    bool any = false;
+    for (size_t i = 0; i < COUNT(axis->backends) && axis->backends[i]; i++) {
+        any = true;
+        if (strcmp(axis->backends[i], backend) == 0) {
+            return true;
+        }
+    }
+    return !any;
+}
+
+/* Settings that only the programs of one backend know. */
+bool dp_setting_is_of(const char *axis, const char *setting, const char *backend)
+{
+    static const struct {
+        const char *axis, *setting, *backend;
+    } own[] = {{"busy", "process", "cpu"}};
+    for (size_t i = 0; i < COUNT(own); i++) {
+        if (strcmp(own[i].axis, axis) == 0 && strcmp(own[i].setting, setting) == 0) {
+            return strcmp(own[i].backend, backend) == 0;
+        }
+    }
+    return true;
 }
 
 const char *dp_number_setting(int n)

@@ -45,17 +45,19 @@ struct dp_level {
     const char *const *poison, *const *busy, *const *concurrency, *const *threads, *const *batch,
                                                                                        *const *align;
     bool products; /* takes the product axes by itself */
-    bool machine;  /* and those that wait for what is known of the machine: device, isa */
+    bool machine; /* and those that wait for what is known of the machine, device and isa, or that are dear */
 };
 
 struct dp_axis {
     const char *name;
     enum dp_extent extent;
-    bool product;        /* of other axes: only where asked for ... */
-    bool deep;           /* ... or at a level with products */
-    bool reveals;        /* an order; a product with what is taken where both factors are */
-    const char *needs;   /* only for cases with this catalogue member; NULL: for all */
-    const char *backend; /* the one whose programs vary it; others are not asked by themselves. NULL: all */
+    bool product;            /* of other axes: only where asked for ... */
+    bool deep;               /* ... or at a level with products */
+    bool reveals;            /* an order; a product with what is taken where both factors are */
+    const char *needs;       /* only for cases with this catalogue member; NULL: for all */
+    const char *backends[2]; /* whose programs vary it; others are not asked by themselves. Empty: all */
+    const char *dear; /* the backend on whose programs it takes time: from level default on, and few runs
+                       * unless it is asked for or the level has products; NULL: none */
     bool at_once; /* the setting is how many runs are made at once: so many times the runs, all of them where
                    * the guarantee speaks of the axis, a few elsewhere, where a level with products asks */
 };
@@ -78,6 +80,10 @@ bool dp_axis_reveals(const char *name);
 /* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
 size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
                         const char *ret_settings[DP_SETTING_MAX]);
+/* Whether programs of the backend know the setting at all. */
+bool dp_setting_is_of(const char *axis, const char *setting, const char *backend);
+/* Whether programs of the backend vary the axis. */
+bool dp_axis_is_of(const struct dp_axis *axis, const char *backend);
 /* A setting that is a number (of a fresh process, a device, a choice), 0 <= n <= DP_FRESH_MAX: a static
  * string. */
 const char *dp_number_setting(int n);

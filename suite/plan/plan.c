@@ -122,10 +122,10 @@ static bool has_request(const struct dp_plan *plan, const char *axis)
     return false;
 }
 
-static bool has_case(const struct dp_plan *plan, const char *backend)
+static bool has_case(const struct dp_plan *plan, const struct dp_axis *axis)
 {
     for (size_t i = 0; i < plan->case_count; i++) {
-        if (!plan->cases[i]->control && strcmp(plan->cases[i]->backend, backend) == 0) {
+        if (!plan->cases[i]->control && dp_axis_is_of(axis, plan->cases[i]->backend)) {
             return true;
         }
     }
@@ -159,7 +159,7 @@ static void add_axes(struct dp_plan *plan, const struct scheme *scheme)
     for (size_t i = 0; i < scheme->axis_count; i++) {
         const struct dp_axis *axis = scheme->axes[i];
         const bool later = axis->reveals                      ? has_taker(plan, scheme, i)
-                           : axis->extent == DP_EXTENT_DEVICE ? has_case(plan, axis->backend)
+                           : axis->extent == DP_EXTENT_DEVICE ? has_case(plan, axis)
                            : axis->extent == DP_EXTENT_ISA    ? has_capped(plan, scheme)
                                                               : false;
         if (scheme->asked[i] || later || has_request(plan, axis->name)) {

@@ -173,6 +173,22 @@ static bool speaks_of(const struct dp_case *item, const char *axis)
            dp_json_array_has(json_object_get(guarantee, "invariant"), axis);
 }
 
+static bool is_asked(const struct scheme *scheme, const struct dp_axis *axis)
+{
+    for (size_t i = 0; i < scheme->axis_count; i++) {
+        if (scheme->axes[i] == axis) {
+            return scheme->asked[i];
+        }
+    }
+    return false;
+}
+
+static bool is_dear(const struct scheme *scheme, const struct share *share, const struct dp_axis *axis)
+{
+    return axis->dear && strcmp(axis->dear, share->item->backend) == 0 && !scheme->level->products &&
+           !is_asked(scheme, axis);
+}
+
 /* Whether the case takes the axis at all. */
 static bool takes_axis(const struct scheme *scheme, const struct share *share, size_t i)
 {
@@ -187,7 +203,8 @@ static bool takes_axis(const struct scheme *scheme, const struct share *share, s
         return false;
     }
     const bool unasked = axis->at_once && !scheme->level->products && !speaks_of(share->item, axis->name);
-    const bool other = axis->backend && strcmp(axis->backend, share->item->backend) != 0;
+    const bool other = !dp_axis_is_of(axis, share->item->backend) ||
+                       (is_dear(scheme, share, axis) && !scheme->level->machine);
     return scheme->asked[i] || (!unasked && !other);
 }
 
@@ -210,8 +227,8 @@ static int runs_of(const struct scheme *scheme, const struct share *share, const
     if (axis == dp_plan_axes()) {
         return scheme_first_runs(scheme, share);
     }
-    const bool few =
-        axis->extent == DP_EXTENT_INVARIANT || (axis->at_once && !speaks_of(share->item, axis->name));
+    const bool few = axis->extent == DP_EXTENT_INVARIANT || is_dear(scheme, share, axis) ||
+                     (axis->at_once && !speaks_of(share->item, axis->name));
     const int runs = few ? INVARIANT_RUNS : share->runs;
     return axis->at_once ? runs * atoi(setting) : runs;
 }
@@ -228,6 +245,9 @@ static void visit_settings(const struct scheme *scheme, const struct share *shar
     }
     request.axis = axis->name;
     for (size_t i = 0; i < count; i++) {
+        if (!dp_setting_is_of(axis->name, settings[i], share->item->backend)) {
+            continue;
+        }
         request.setting = settings[i];
         request.runs = given ? given : runs_of(scheme, share, axis, settings[i]);
         visit(context, &request);

@@ -56,10 +56,13 @@ class Busy(Emulated):
         resumed = json.loads(pathlib.Path(self.folder.name, "report.json").read_text())
         self.assertEqual(resumed["digest"], report["digest"])
 
-    def test_cpu_is_not_asked(self):
-        done = self.detprobe("run", "--dry-run", "cpu/gemm/*")
-        self.assertNotIn("busy", done.stdout)
-        self.assertIn("busy", self.detprobe("run", "--dry-run", "cuda/gemm/*").stdout)
+    def test_quick_does_not_ask_cores(self):
+        """There it costs time, and a device is no place for another process."""
+        def axes(case, level):
+            return self.detprobe("run", "--dry-run", case, "--level", level).stdout.splitlines()[-1]
+        self.assertNotIn("busy", axes("cpu/gemm/*", "quick"))
+        self.assertIn("busy", axes("cpu/gemm/*", "default"))
+        self.assertIn("busy", axes("cuda/gemm/*", "quick"))
 
 
 class Streams(Emulated):

@@ -29,6 +29,13 @@ static int watch_busy(enum kit_busy work)
     return seen.rc ? kit_skip("unsupported", "nothing runs beside") : KIT_OK;
 }
 
+static int unaccompanied; /* runs that nothing goes on beside */
+
+static bool watch_beside(void)
+{
+    return unaccompanied-- <= 0;
+}
+
 static struct {
     int rounds, lanes; /* asked for; of the last round */
     int apart;         /* rounds from this one on are not at once */
@@ -58,6 +65,7 @@ static struct kit_backend watched(void)
 {
     struct kit_backend backend = kit_cpu;
     backend.busy = watch_busy;
+    backend.beside = watch_beside;
     backend.at_once = watch_at_once;
     memset(&seen, 0, sizeof(seen));
     memset(&once, 0, sizeof(once));
@@ -166,12 +174,35 @@ static void runs_one_after_the_other_are_no_answer(void **state)
     assert_int_equal(rc, KIT_OK);
 }
 
+/* A run that nothing went on beside is none: it is made again, with what it ran on put back. */
+static void a_run_alone_is_made_again(void **state)
+{
+    const struct kit_backend backend = watched();
+    const struct ask ask = {.mode = "accumulate", .axis = "busy", .setting = "compute", .runs = 4};
+    int rc;
+    unaccompanied = 3;
+    json_t *const observation = ask_backend(&backend, &ask, &rc);
+    assert_int_equal(rc, KIT_OK);
+    assert_int_equal(seen.begun, 4 + 3);
+    assert_int_equal(int_of(class_of(observation, 0), "runs"), 4);
+    json_decref(observation);
+    unaccompanied = 1 << 30;
+    ask_backend(&backend, &ask, &rc);
+    assert_int_equal(rc, KIT_SKIPPED);
+    assert_non_null(strstr(kit_outcome()->text, "no other work went on"));
+    assert_int_equal(seen.work, KIT_IDLE);
+    unaccompanied = 0;
+}
+
 static void a_backend_without_it_is_not_asked(void **state)
 {
+    struct kit_backend lacking = kit_cpu;
+    lacking.busy = NULL;
+    lacking.at_once = NULL;
     static const char *const axes[][2] = {{"busy", "compute"}, {"concurrency", "2"}};
     for (size_t i = 0; i < 2; i++) {
         int rc;
-        ask_backend(&kit_cpu, &(struct ask){.mode = "good", .axis = axes[i][0], .setting = axes[i][1]}, &rc);
+        ask_backend(&lacking, &(struct ask){.mode = "good", .axis = axes[i][0], .setting = axes[i][1]}, &rc);
         assert_int_equal(rc, KIT_SKIPPED);
         assert_string_equal(kit_outcome()->reason, "unsupported");
         assert_non_null(strstr(kit_outcome()->text, axes[i][0]));
@@ -186,6 +217,7 @@ int main(void)
         cmocka_unit_test(runs_at_once_have_outputs_of_their_own),
         cmocka_unit_test(every_lane_is_restored_and_guarded),
         cmocka_unit_test(runs_one_after_the_other_are_no_answer),
+        cmocka_unit_test(a_run_alone_is_made_again),
         cmocka_unit_test(a_backend_without_it_is_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
