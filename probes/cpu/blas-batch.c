@@ -154,6 +154,7 @@ int main(void)
                                                .ops = ops,
                                                .open = cblas_open,
                                                .libraries = cblas_libraries,
-                                               .set_threads = cblas_set_threads};
+                                               .set_threads = cblas_set_threads,
+                                               .concurrent = true};
     return kit_main(&program);
 }

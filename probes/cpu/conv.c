@@ -253,7 +253,11 @@ OP(backward_weights, kit_conv_reference_backward_filter, "conv-backward-weights"
 int main(void)
 {
     static const struct op *const ops[] = {&conv_forward, &conv_backward_data, &conv_backward_weights, NULL};
-    static const struct kit_program program = {
-        .name = "conv", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "conv",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -199,7 +199,11 @@ ONEDNN_LAYER_OP(eltwise_backward, "eltwise-backward", true);
 int main(void)
 {
     static const struct op *const ops[] = {&eltwise_forward, &eltwise_backward, NULL};
-    static const struct kit_program program = {
-        .name = "eltwise", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "eltwise",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -583,6 +583,7 @@ int main(void)
                                                .ops = ops,
                                                .open = fft_open,
                                                .libraries = fft_libraries,
-                                               .set_threads = fft_set_threads};
+                                               .set_threads = fft_set_threads,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -520,6 +520,7 @@ int main(void)
                                                .ops = ops,
                                                .open = lapack_open,
                                                .libraries = lapack_libraries,
-                                               .set_threads = cblas_set_threads};
+                                               .set_threads = cblas_set_threads,
+                                               .concurrent = true};
     return kit_main(&program);
 }

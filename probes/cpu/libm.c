@@ -363,6 +363,7 @@ int main(void)
                                                .ops = ops,
                                                .default_threads = 4,
                                                .open = open_libraries,
-                                               .libraries = libraries};
+                                               .libraries = libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -204,7 +204,11 @@ int main(void)
 {
     static const struct op *const ops[] = {&matmul, &inner_forward, &inner_backward_data,
                                            &inner_backward_weights, NULL};
-    static const struct kit_program program = {
-        .name = "matmul", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "matmul",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

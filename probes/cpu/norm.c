@@ -312,7 +312,11 @@ int main(void)
 {
     static const struct op *const ops[] = {&batch_forward, &batch_backward, &layer_forward, &layer_backward,
                                            NULL};
-    static const struct kit_program program = {
-        .name = "norm", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "norm",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -136,6 +136,7 @@ int main(void)
                                                .backend = "cpu",
                                                .ops = ops,
                                                .open = onednn_open,
-                                               .libraries = onednn_libraries};
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static dnnl_engine_t engine;
-static dnnl_stream_t stream;
+static dnnl_stream_t stream;             /* for changes of layout */
 static dnnl_primitive_attr_t attributes; /* user scratchpad; what onednn_choose says */
 static int cache_capacity;               /* as the library starts */
 
@@ -622,6 +622,7 @@ int onednn_finish(struct onednn_call *call, struct kit_prepared *ret)
         }
     }
     TRY(dnnl_primitive_create(&call->primitive, call->descriptor), "primitive creation");
+    TRY(dnnl_stream_create(&call->stream, engine, dnnl_stream_default_flags), "stream creation");
     name_implementation(call, ret);
     return KIT_OK;
 }
@@ -636,8 +637,8 @@ int onednn_execute(struct onednn_call *call, const struct kit_buffers *buffers)
         TRY(dnnl_memory_set_data_handle(bound->memory, data), "setting a buffer");
         args[i] = (dnnl_exec_arg_t){bound->arg, bound->memory};
     }
-    TRY(dnnl_primitive_execute(call->primitive, stream, call->count, args), "execution");
-    TRY(dnnl_stream_wait(stream), "waiting for the stream");
+    TRY(dnnl_primitive_execute(call->primitive, call->stream, call->count, args), "execution");
+    TRY(dnnl_stream_wait(call->stream), "waiting for the stream");
     return KIT_OK;
 }
 
@@ -648,6 +649,9 @@ void onednn_release(struct onednn_call *call)
     }
     if (call->primitive) {
         dnnl_primitive_destroy(call->primitive);
+    }
+    if (call->stream) {
+        dnnl_stream_destroy(call->stream);
     }
     if (call->descriptor) {
         dnnl_primitive_desc_destroy(call->descriptor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * oneDNN for the probes that link it: one engine and stream per process, memory descriptors, and one prepared
+ * oneDNN for the probes that link it: one engine per process, memory descriptors, and one prepared
  * primitive with its operands bound. This file, its .c and onednn_choice.c are the only place that knows
  * whether oneDNN is 2.x (descriptors are structs, operation descriptors exist) or 3.x (opaque handles, none).
  * Thread rule: everything from the program's one thread; oneDNN's own threads are OpenMP's.
@@ -110,6 +110,7 @@ int onednn_recurrent(enum onednn_cell cell, dnnl_prop_kind_t pass, dnnl_rnn_dire
 struct onednn_call {
     dnnl_primitive_desc_t descriptor;
     dnnl_primitive_t primitive;
+    dnnl_stream_t stream; /* of its own: streams are not for several threads */
     int count;
     struct onednn_arg {
         int arg;       /* DNNL_ARG_SRC, ... */

@@ -248,7 +248,11 @@ static const struct op max_pool_backward = {
 int main(void)
 {
     static const struct op *const ops[] = {&pool_forward, &average_pool_backward, &max_pool_backward, NULL};
-    static const struct kit_program program = {
-        .name = "pool", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "pool",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

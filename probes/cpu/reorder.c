@@ -123,7 +123,11 @@ static const struct op reorder = {.name = "reorder",
 int main(void)
 {
     static const struct op *const ops[] = {&reorder, NULL};
-    static const struct kit_program program = {
-        .name = "reorder", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "reorder",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

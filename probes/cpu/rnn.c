@@ -283,7 +283,11 @@ ONEDNN_LAYER_OP_WITH(release, rnn_backward, "rnn-backward", dnnl_backward);
 int main(void)
 {
     static const struct op *const ops[] = {&rnn_inference, &rnn_training, &rnn_backward, NULL};
-    static const struct kit_program program = {
-        .name = "rnn", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "rnn",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

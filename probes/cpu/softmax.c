@@ -176,7 +176,11 @@ ONEDNN_LAYER_OP(softmax_backward, "softmax-backward", true);
 int main(void)
 {
     static const struct op *const ops[] = {&softmax_forward, &softmax_backward, NULL};
-    static const struct kit_program program = {
-        .name = "softmax", .backend = "cpu", .ops = ops, .open = onednn_open, .libraries = onednn_libraries};
+    static const struct kit_program program = {.name = "softmax",
+                                               .backend = "cpu",
+                                               .ops = ops,
+                                               .open = onednn_open,
+                                               .libraries = onednn_libraries,
+                                               .concurrent = true};
     return kit_main(&program);
 }

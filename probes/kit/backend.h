@@ -59,6 +59,9 @@ struct kit_backend {
      * - 1, so that what they do happens at once, each on a stream or in a thread of its own, and waits for
      * all of it. *ret_at_once: it did happen at once. */
     int (*at_once)(int lanes, int (*run)(void *context, int lane), void *context, bool *ret_at_once);
+    /* Axis concurrency by host threads instead (kit/callers.h): an operation is prepared for each, with
+     * inputs of its own. Only of programs that say they are `concurrent`. */
+    bool callers;
 };
 
 extern const struct kit_backend kit_cpu;

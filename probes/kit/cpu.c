@@ -69,4 +69,5 @@ const struct kit_backend kit_cpu = {
     .peek = cpu_peek,
     .busy = kit_cpu_busy,
     .beside = kit_cpu_beside,
+    .callers = true,
 };

@@ -123,7 +123,7 @@ static json_t *hello(const struct kit_program *program, const struct kit_session
     if (session->backend->busy) {
         json_array_append_new(axes, json_string("busy"));
     }
-    if (session->backend->at_once) {
+    if (session->backend->at_once || (session->backend->callers && program->concurrent)) {
         json_array_append_new(axes, json_string("concurrency"));
     }
     if (session->backend->ordinal) {
@@ -217,7 +217,7 @@ static int closed(const struct kit_program *program, int out)
 }
 
 #if __SIZEOF_POINTER__ == 8
-_Static_assert(KIT_INTERFACE == 1 && sizeof(struct kit_program) == 64 && sizeof(struct op) == 88 &&
+_Static_assert(KIT_INTERFACE == 2 && sizeof(struct kit_program) == 72 && sizeof(struct op) == 88 &&
                    sizeof(struct kit_call) == 56 && sizeof(struct kit_shape) == 2832 &&
                    sizeof(struct kit_prepared) == 624 && sizeof(struct kit_cell) == 48 &&
                    sizeof(struct kit_library) == 968,

@@ -6,9 +6,11 @@
  */
 #include "probes/kit/observe.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/kit/callers.h"
 #include "probes/kit/check.h"
 #include "probes/kit/dtype.h"
 #include "probes/kit/outcome.h"
@@ -20,6 +22,7 @@
 
 #define FIRST_ROUNDS 4                /* after which it is looked whether any was made at once */
 #define BESIDE_NS INT64_C(2000000000) /* of tries to have other work beside a run */
+#define LEAST_FOREIGN 4               /* bytes of another caller's */
 #define MAX_EXPLAINED 16              /* distinct outputs whose distance from the first is measured */
 
 /* What is kept of one output operand. */
@@ -32,6 +35,7 @@ struct watched {
     bool broken;
     int64_t unwritten;
     double error_over_bound; /* negative: not checked */
+    bool from_caller;        /* what differs holds what another caller at the same time should have got */
 };
 
 struct observation {
@@ -42,7 +46,15 @@ struct observation {
     int count;
     int rounds, at_once; /* of runs at once: made, and seen to be so */
     int64_t first_ns, min_ns, total_ns;
-    struct kit_stopwatch *watch; /* on axis price; else NULL */
+    struct kit_stopwatch *watch;   /* on axis price; else NULL */
+    const struct company *company; /* of callers at once; NULL: there are none */
+};
+
+/* Callers at once: what each sees, and whose turn it is to look at an output that is not its own. */
+struct company {
+    struct observation *o; /* by caller */
+    int count;
+    pthread_mutex_t looking;
 };
 
 static const struct kit_operand *operand_of(const struct observation *o, const struct watched *output)
@@ -172,6 +184,35 @@ static int explain(struct observation *o, struct watched *output, const void *na
     return KIT_OK;
 }
 
+/* Whether every element of an output, in operands->dense, that is not its caller's own is what another got
+ * alone: more than a few bits, which could be so by chance. */
+static bool is_foreign(struct observation *o, const struct watched *output, size_t length)
+{
+    const size_t size = kit_dtype_size(operand_of(o, output)->dtype);
+    const size_t whole = kit_dense_bytes(operand_of(o, output));
+    char *const left = dp_alloc(whole, 1), *const theirs =
+                                               dp_alloc(whole, 1); /* elements not explained yet */
+    size_t got = length, differ = 0, known = 0;
+    int rc = gather(o, output, o->operands->first[output->index], theirs, &got);
+    for (size_t at = 0; at < length && !rc; at += size) {
+        left[at] = memcmp((const char *)o->operands->dense + at, theirs + at, size) != 0;
+        differ += left[at] != 0;
+    }
+    for (int i = 0; i < o->company->count && !rc; i++) {
+        struct observation *const of = &o->company->o[i];
+        const struct watched *const same = &of->outputs[output - o->outputs];
+        rc = gather(of, same, of->operands->first[same->index], theirs, &got);
+        for (size_t at = 0; at < length && got == length && !rc; at += size) {
+            const bool is = left[at] && memcmp((const char *)o->operands->dense + at, theirs + at, size) == 0;
+            known += is;
+            left[at] = left[at] && !is;
+        }
+    }
+    free(left);
+    free(theirs);
+    return known == differ && known * size >= LEAST_FOREIGN;
+}
+
 /* A later output whose native bytes are not the first's. */
 static int take_different(struct observation *o, struct watched *output, const void *native, int run)
 {
@@ -182,6 +223,9 @@ static int take_different(struct observation *o, struct watched *output, const v
         return KIT_FAILED;
     }
     kit_tally_count(&output->tally, run, operands->dense, length, &is_new);
+    if (is_new && output->tally.count <= MAX_EXPLAINED && o->company) {
+        output->from_caller = output->from_caller || is_foreign(o, output, length);
+    }
     if (is_new && output->tally.count <= MAX_EXPLAINED && explain(o, output, native)) {
         return KIT_FAILED;
     }
@@ -489,6 +533,9 @@ static json_t *mismatch_json(const struct observation *o)
     json_object_set_new(mismatch, "runs", json_integer(runs));
     json_object_set_new(mismatch, "output", json_string(operand_of(o, worst)->name));
     json_object_set_new(mismatch, "shape", shape_json(operand_of(o, worst), slice));
+    if (worst->from_caller) {
+        json_object_set_new(mismatch, "from_caller", json_true());
+    }
     return mismatch;
 }
 
@@ -534,6 +581,93 @@ int kit_observe(struct kit_operands *operands, struct kit_call *call, const stru
     if (o.watch) {
         kit_stopwatch_free(o.watch);
     }
+    return rc;
+}
+
+static int caller_alone(void *context, int caller)
+{
+    struct observation *const o = &((struct company *)context)->o[caller];
+    int64_t ns = 0;
+    int rc = run_once(o, &o->request->setting.pattern, &ns);
+    rc = rc ? rc : take_outputs(o, 0, 0);
+    take_time(o, 0, ns);
+    return rc;
+}
+
+static int caller_before(void *context, int caller)
+{
+    struct observation *const o = &((struct company *)context)->o[caller];
+    return kit_operands_restore(o->operands, &o->request->setting.pattern);
+}
+
+static int caller_run(void *context, int caller)
+{
+    struct observation *const o = &((struct company *)context)->o[caller];
+    struct kit_buffers buffers;
+    kit_operands_buffers(o->operands, 0, &buffers);
+    return o->operands->op->run(o->call, &buffers);
+}
+
+/* Runs are numbered over all callers, those alone first. What differs is unpacked by the operation's own
+ * means, one caller at a time. */
+static int caller_after(void *context, int caller, int run)
+{
+    struct company *const company = context;
+    pthread_mutex_lock(&company->looking);
+    const int rc = take_outputs(&company->o[caller], 0, run * company->count + caller);
+    pthread_mutex_unlock(&company->looking);
+    return rc;
+}
+
+/* What the others saw, to what the first did. */
+static int add_callers(struct company *company)
+{
+    struct observation *const all = &company->o[0];
+    int rc = KIT_OK;
+    for (int i = 1; i < company->count && !rc; i++) {
+        struct observation *const o = &company->o[i];
+        rc = check_all_outside(o);
+        rc = rc ? rc : check_guards(o);
+        for (int k = 0; k < all->count; k++) {
+            struct watched *const to = &all->outputs[k], *const from = &o->outputs[k];
+            kit_tally_add(&to->tally, &from->tally, i);
+            to->broken = to->broken || from->broken;
+            to->from_caller = to->from_caller || from->from_caller;
+        }
+    }
+    return rc;
+}
+
+int kit_observe_callers(const struct kit_caller *callers, int count, const struct kit_request *request,
+                        json_t **ret_observation)
+{
+    struct company company = {.o = dp_alloc((size_t)count, sizeof(*company.o)), .count = count};
+    const struct kit_callers what = {count,      request->runs, caller_alone, caller_before,
+                                     caller_run, caller_after,  &company};
+    pthread_mutex_init(&company.looking, NULL);
+    for (int i = 0; i < count; i++) {
+        company.o[i] = (struct observation){.operands = callers[i].operands,
+                                            .call = callers[i].call,
+                                            .request = request,
+                                            .company = &company};
+        watch_outputs(&company.o[i]);
+    }
+    int rc = request->runs <= count
+                 ? kit_skip("unsupported", "%d runs: after one alone none is left for %d callers",
+                            request->runs, count)
+                 : kit_callers_do(&what);
+    rc = rc ? rc : check_all(&company.o[0]);
+    rc = rc ? rc : add_callers(&company);
+    company.o[0].total_ns =
+        company.o[0].first_ns * (request->runs - 1); /* times are those of the run alone */
+    if (!rc) {
+        *ret_observation = observation_json(&company.o[0]);
+    }
+    for (int i = 0; i < count; i++) {
+        unwatch_outputs(&company.o[i]);
+    }
+    pthread_mutex_destroy(&company.looking);
+    free(company.o);
     return rc;
 }
 

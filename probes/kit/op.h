@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a struct of this file changes: a program that was compiled with another one is refused. */
-#define KIT_INTERFACE 1
+#define KIT_INTERFACE 2
 
 #define KIT_MAX_DIMS 6
 #define KIT_MAX_OPERANDS 16
@@ -221,6 +221,9 @@ struct kit_program {
     /* Sets the library's thread count (0: changes nothing) and returns what it reads back, 0 where there is
      * none to set. NULL: OpenMP's alone. */
     int (*set_threads)(int threads);
+    /* `run` may be called from several host threads at once, each with a call that was prepared for it alone:
+     * it keeps nothing outside of the call. Axis concurrency is varied then. */
+    bool concurrent;
 };
 int kit_main_of(const struct kit_program *program, int interface);
 #define kit_main(program) kit_main_of(program, KIT_INTERFACE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a call did not succeed, in one line. The kit is single-threaded between runs, so one place is enough.
+ * Why a call did not succeed, in one line: one place for each thread, as host threads run operations at once.
  */
 #include "probes/kit/outcome.h"
 
@@ -9,7 +9,7 @@
 
 #include "probes/kit/op.h"
 
-static struct kit_outcome last;
+static _Thread_local struct kit_outcome last;
 
 void kit_outcome_clear(void)
 {

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/kit/dtype.h"
 #include "probes/kit/library.h"
 #include "probes/kit/observe.h"
+#include "probes/kit/outcome.h"
 #include "probes/kit/prove.h"
 #include "probes/kit/reveal.h"
 #include "probes/kit/shape.h"
@@ -151,6 +153,12 @@ static int find_choice(const struct op *op, const struct kit_params *params,
                            : kit_skip("unsupported", "algorithm %d: the library offers %d", index, count);
 }
 
+/* Runs at once that share what is prepared; callers have all of it for themselves. */
+static int lanes_of(const struct kit_session *session, const struct kit_setting *setting)
+{
+    return setting->lanes && session->backend->at_once ? setting->lanes : 1;
+}
+
 /* Calls the op's prepare and allocates. session->params holds the params already. */
 static int prepare(struct kit_session *session, const struct op *op, const struct kit_request *request,
                    const char *choice, int threads)
@@ -161,7 +169,7 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
         return rc;
     }
     memset(&session->prepared, 0, sizeof(session->prepared));
-    const int lanes = request->setting.lanes ? request->setting.lanes : 1;
+    const int lanes = lanes_of(session, &request->setting);
     const int64_t least = kit_operands_need(&session->shape, &session->prepared, lanes);
     if (least > session->backend->available()) {
         return kit_skip("memory", "needs at least %lld MiB of memory", (long long)(least >> 20));
@@ -192,8 +200,9 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
         return rc;
     }
     char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
-    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
-                                request->setting.perturb, request->setting.lanes, request->setting.offset);
+    char *const key =
+        dp_printf("%s\n%s\n%s\n%d\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
+                  request->setting.perturb, lanes_of(session, &request->setting), request->setting.offset);
     free(text);
     if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
         free(key);
@@ -207,21 +216,35 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
     return prepare(session, op, request, choice, threads);
 }
 
-static int fill_inputs(struct kit_session *session, const struct kit_request *request)
+/* A number that every type holds, for all elements of what caller number `caller` gets. */
+static void fill_constant(const struct kit_operand *operand, int caller, void *ret_logical)
 {
+    for (int64_t i = 0; i < kit_elements(operand); i++) {
+        kit_store(operand->dtype, ret_logical, i, (long double)(caller + 1) / 2);
+    }
+}
+
+/* Caller 0 has the inputs of the case. Of the others every second has one constant, so that a stranger's
+ * value shows wherever it stands; but for a factorization, which such a matrix has not. */
+static int fill_inputs(const struct kit_request *request, int caller, struct kit_operands *operands,
+                       struct kit_call *call)
+{
+    char *const own = dp_printf("%s, caller %d", request->problem, caller);
     const struct kit_source source = {.seed = request->seed,
-                                      .problem = request->problem,
+                                      .problem = caller ? own : request->problem,
                                       .set = request->set,
                                       .place = request->setting.place};
-    for (int i = 0; i < session->shape.count; i++) {
-        const struct kit_operand *operand = &session->shape.operand[i];
-        const int rc =
-            kit_is_input(operand) ? kit_input_fill(operand, &source, session->operands.logical[i]) : KIT_OK;
-        if (rc) {
-            return rc;
+    int rc = KIT_OK;
+    for (int i = 0; i < operands->shape.count && !rc; i++) {
+        const struct kit_operand *operand = &operands->shape.operand[i];
+        if (kit_is_input(operand) && caller % 2 && operand->fill == KIT_VALUES && !operands->op->residual) {
+            fill_constant(operand, caller, operands->logical[i]);
+        } else if (kit_is_input(operand)) {
+            rc = kit_input_fill(operand, &source, operands->logical[i]);
         }
     }
-    return kit_operands_pack(&session->operands, &session->call);
+    free(own);
+    return rc ? rc : kit_operands_pack(operands, call);
 }
 
 static int ensure_inputs(struct kit_session *session, const struct kit_request *request)
@@ -234,7 +257,7 @@ static int ensure_inputs(struct kit_session *session, const struct kit_request *
     }
     drop_inputs(session);
     session->input_key = key;
-    return fill_inputs(session, request);
+    return fill_inputs(request, 0, &session->operands, &session->call);
 }
 
 static bool is_base(const struct kit_setting *setting)
@@ -285,12 +308,61 @@ static void add_facts(struct kit_session *session, json_t *observation)
     }
 }
 
-/* Axes that a backend may lack. */
-static int check_backend(const struct kit_backend *backend, const struct kit_setting *setting)
+/* What callers beside the first have. */
+struct spare {
+    struct kit_prepared prepared;
+    struct kit_call call;
+    struct kit_operands operands;
+};
+
+static int open_spare(struct kit_session *session, const struct kit_request *request, int caller,
+                      struct spare *ret)
 {
-    const char *const axis = setting->busy && !backend->busy       ? "busy"
-                             : setting->lanes && !backend->at_once ? "concurrency"
-                                                                   : NULL;
+    *ret = (struct spare){.call = session->call};
+    ret->call.state = NULL;
+    const struct op *const op = session->op;
+    int rc = op->prepare ? op->prepare(&ret->call, &ret->prepared) : KIT_OK;
+    rc = rc ? rc
+            : kit_operands_alloc(&ret->operands, session->backend, op, &session->shape, &ret->prepared, 1,
+                                 (size_t)request->setting.offset);
+    return rc ? rc : fill_inputs(request, caller, &ret->operands, &ret->call);
+}
+
+static int observe_callers(struct kit_session *session, const struct kit_request *request,
+                           json_t **ret_observation)
+{
+    const int count = request->setting.lanes;
+    struct spare *const spares = dp_alloc((size_t)count, sizeof(*spares));
+    struct kit_caller callers[KIT_MAX_LANES] = {{&session->call, &session->operands}};
+    int opened = 1, rc = KIT_OK;
+    for (; opened < count && !rc; opened++) {
+        rc = open_spare(session, request, opened, &spares[opened]);
+        callers[opened] = (struct kit_caller){&spares[opened].call, &spares[opened].operands};
+    }
+    rc = rc ? rc : kit_observe_callers(callers, count, request, ret_observation);
+    const struct kit_outcome kept = *kit_outcome();
+    for (int i = 1; i < opened; i++) {
+        if (session->op->release) {
+            session->op->release(&spares[i].call);
+        }
+        kit_operands_free(&spares[i].operands);
+    }
+    kit_outcome_restore(&kept);
+    free(spares);
+    return rc;
+}
+
+/* Axes that a backend may lack. */
+static int check_backend(const struct kit_session *session, const struct kit_setting *setting)
+{
+    const struct kit_backend *const backend = session->backend;
+    if (setting->lanes && backend->callers && !session->program->concurrent) {
+        return kit_skip("unsupported", "program '%s' is not one to be called from several threads at once",
+                        session->program->name);
+    }
+    const char *const axis = setting->busy && !backend->busy                            ? "busy"
+                             : setting->lanes && !backend->at_once && !backend->callers ? "concurrency"
+                                                                                        : NULL;
     if (axis) {
         return kit_skip("unsupported", "backend '%s' does not vary axis %s", backend->name, axis);
     }
@@ -319,7 +391,7 @@ static int serve(struct kit_session *session, const struct kit_request *request,
     if (!op) {
         return kit_fail("unknown operation '%s'", request->op);
     }
-    int rc = check_backend(session->backend, &request->setting);
+    int rc = check_backend(session, &request->setting);
     rc = rc ? rc : set_threads(session, &request->setting, &threads);
     rc = rc ? rc : make_params(request, &params);
     rc = rc ? rc : ensure_prepared(session, op, request, &params, threads);
@@ -327,7 +399,9 @@ static int serve(struct kit_session *session, const struct kit_request *request,
     const bool order = request->setting.order > 0;
     rc = rc      ? rc
          : order ? reveal(session, request, ret_observation)
-                 : kit_observe(&session->operands, &session->call, request, ret_observation);
+         : request->setting.lanes && session->backend->callers
+             ? observe_callers(session, request, ret_observation)
+             : kit_observe(&session->operands, &session->call, request, ret_observation);
     if (!rc) {
         add_facts(session, *ret_observation);
     }

@@ -6,6 +6,7 @@
 #include "probes/kit/tally.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "suite/base/text.h"
 
@@ -47,6 +48,35 @@ void kit_tally_same(struct kit_tally *tally)
 {
     tally->total++;
     tally->classes[0].runs++;
+}
+
+/* A caller's name is part of the name of what it got, so no two callers share one. */
+static struct kit_class named(const struct kit_class *found, int caller)
+{
+    struct kit_class ret = *found;
+    ret.hash.high ^= dp_xxh3_64(&caller, sizeof(caller));
+    if (ret.sha256[0]) {
+        char *const name = dp_printf("caller %d %s", caller, found->sha256);
+        dp_sha256_hex(name, strlen(name), ret.sha256);
+        free(name);
+    }
+    return ret;
+}
+
+static int by_first_run(const void *a, const void *b)
+{
+    return ((const struct kit_class *)a)->first_run - ((const struct kit_class *)b)->first_run;
+}
+
+void kit_tally_add(struct kit_tally *to, const struct kit_tally *from, int caller)
+{
+    to->total += from->total;
+    to->classes[0].runs += from->classes[0].runs;
+    for (int i = 1; i < from->count && to->count < KIT_MAX_CLASSES; i++) {
+        to->classes[to->count++] = named(&from->classes[i], caller);
+    }
+    qsort(to->classes + 1, (size_t)to->count - 1, sizeof(*to->classes), by_first_run);
+    kit_difference_merge(&to->worst, &from->worst);
 }
 
 int kit_tally_mismatches(const struct kit_tally *tally)

@@ -33,6 +33,9 @@ void kit_tally_free(struct kit_tally *tally);
 int kit_tally_count(struct kit_tally *tally, int run, const void *bytes, size_t length, bool *ret_new);
 /* Counts one run that equals the first. */
 void kit_tally_same(struct kit_tally *tally);
+/* Adds what caller number `caller` counted for itself: runs that gave what it got alone to those that did so
+ * here, any other output as a class of its own, also where its bytes are those of somebody else. */
+void kit_tally_add(struct kit_tally *to, const struct kit_tally *from, int caller);
 /* Runs outside the largest class (ties: the earliest); runs beyond the table are outside. */
 int kit_tally_mismatches(const struct kit_tally *tally);
 /* The array `classes` of an observation. Owned. */

@@ -31,9 +31,31 @@ static int openmp_threads(int threads)
     return count() < limit() ? count() : limit();
 }
 
+static struct {
+    const struct kit_program *program; /* NULL: none was set */
+    int wanted, found;
+} last;
+
 int kit_threads(const struct kit_program *program, int threads)
 {
-    return program->set_threads ? program->set_threads(threads) : openmp_threads(threads);
+    const int found = program->set_threads ? program->set_threads(threads) : openmp_threads(threads);
+    if (threads > 0) {
+        last.program = program;
+        last.wanted = threads;
+        last.found = found;
+    }
+    return found;
+}
+
+int kit_threads_here(void)
+{
+    if (!last.program) {
+        return KIT_OK;
+    }
+    const int found = kit_threads(last.program, last.wanted);
+    return found == last.found
+               ? KIT_OK
+               : kit_skip("unsupported", "in another host thread the library runs %d threads", found);
 }
 
 struct build_id {

@@ -78,7 +78,7 @@ static const struct dp_axis axes[] = {
     {.name = "fresh", .extent = DP_EXTENT_FRESH},
     {.name = "poison", .extent = DP_EXTENT_INVARIANT},
     {.name = "busy", .extent = DP_EXTENT_FIRST, .backends = {"cpu", "cuda"}, .dear = "cpu"},
-    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backends = {"cuda"}, .at_once = true},
+    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backends = {"cpu", "cuda"}, .at_once = true},
     {.name = "threads", .extent = DP_EXTENT_INVARIANT},
     {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
     {.name = "align", .extent = DP_EXTENT_INVARIANT, .needs = "align"},

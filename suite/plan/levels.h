@@ -59,7 +59,7 @@ struct dp_axis {
     const char *dear; /* the backend on whose programs it takes time: from level default on, and few runs
                        * unless it is asked for or the level has products; NULL: none */
     bool at_once; /* the setting is how many runs are made at once: so many times the runs, all of them where
-                   * the guarantee speaks of the axis, a few elsewhere, where a level with products asks */
+                   * the guarantee speaks of the axis, fewer elsewhere, where a level with products asks */
 };
 
 /* NULL for an unknown name. */

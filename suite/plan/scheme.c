@@ -227,9 +227,9 @@ static int runs_of(const struct scheme *scheme, const struct share *share, const
     if (axis == dp_plan_axes()) {
         return scheme_first_runs(scheme, share);
     }
-    const bool few = axis->extent == DP_EXTENT_INVARIANT || is_dear(scheme, share, axis) ||
-                     (axis->at_once && !speaks_of(share->item, axis->name));
-    const int runs = few ? INVARIANT_RUNS : share->runs;
+    const bool few = axis->extent == DP_EXTENT_INVARIANT || is_dear(scheme, share, axis);
+    const bool silent = axis->at_once && !speaks_of(share->item, axis->name);
+    const int runs = few ? INVARIANT_RUNS : silent ? smaller(share->runs, AT_ONCE_RUNS) : share->runs;
     return axis->at_once ? runs * atoi(setting) : runs;
 }
 

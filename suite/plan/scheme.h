@@ -13,6 +13,7 @@ enum {
     DP_AXIS_MAX = 24,
     FIRST_SEEDS = 2,     /* what axes other than repeat take */
     FIRST_RUNS = 3,      /* of a sequential plan at the base setting, before its stages */
+    AT_ONCE_RUNS = 8,    /* of each at once, where the guarantee does not speak of it */
     INVARIANT_RUNS = 2,  /* ... and how often at each setting: one repeat tells whether the setting repeats */
     REQUEST_NS = 1000000 /* inputs, preparation, digests and the protocol, for each request; measured on two
                           * cores, only what a plan costs depends on it */

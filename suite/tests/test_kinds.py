@@ -94,5 +94,26 @@ class Kinds(unittest.TestCase):
             self.assertIn(expected, text)
 
 
+class Callers(unittest.TestCase):
+    def test_host_threads_at_once(self):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("DETPROBE_")}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.json")
+            subprocess.run([DETPROBE, "run", "fake/callers/*", "--level", "quick", "--axis", "concurrency", "-o", path],
+                           env={**variables, "DETPROBE_PROBE_PATH": str(PLANTS)}, capture_output=True, timeout=200)
+            report = json.loads(path.read_text())
+        schema = json.loads((SCHEMAS / "report.schema.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(report)
+        results = {row["case"].rsplit("/", 1)[1]: row for row in report["body"]["results"]}
+        entries = {entry["case"].rsplit("/", 1)[1]: entry for entry in report["measurements"]["cases"]}
+        self.assertEqual({name: (row["observed"], row["sensitive_to"]) for name, row in results.items()},
+                         {"none": ("repeats", []), "crossing": ("repeats", ["concurrency"]),
+                          "disturbed": ("repeats", ["concurrency"])})
+        found = {name: entry.get("diagnosis", {}).get("kind") for name, entry in entries.items()}
+        self.assertEqual(found["none"], None)
+        self.assertEqual(found["crossing"], "cross_talk")
+        self.assertNotEqual(found["disturbed"], "cross_talk")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -50,7 +50,7 @@ static void test_levels(void **state)
         check_given(given(&plan, id, "threads*repeat", NULL), deep ? 4 * 32 : 0, deep ? 32 : 0, 200);
         check_given(given(&plan, id, "threads*batch", NULL), deep ? 2 * 36 : 0, deep ? 2 : 0, 2);
         check_given(given(&plan, id, "batch*repeat", NULL), 0, 0, 0);
-        assert_int_equal(plan.axis_count, deep ? 10 : i == 0 ? 7 : 8);
+        assert_int_equal(plan.axis_count, deep ? 11 : i == 0 ? 7 : 8);
         dp_plan_free(&plan);
     }
 }
@@ -457,13 +457,14 @@ static void test_concurrency(void **state)
     options.axes = (struct dp_strings){axis, 1};
     options.level = "quick";
     plan = make(&options);
-    check_given(given(&plan, silent->id, "concurrency", "wide"), 2, 2, 4 * 2);
+    check_given(given(&plan, silent->id, "concurrency", "wide"), 2, 2, 4 * 8);
     check_given(given(&plan, speaks->id, "concurrency", "wide"), 2, 2, 4 * 8);
     dp_plan_free(&plan);
     options = usual("deep");
     plan = make(&options);
-    assert_int_equal(given(&plan, silent->id, "concurrency", "wide").most_runs, 16 * 2);
-    assert_int_equal(given(&plan, "cpu/gemm/cheap", "concurrency", NULL).requests, 0);
+    assert_int_equal(given(&plan, silent->id, "concurrency", "wide").most_runs, 16 * 8);
+    assert_int_equal(given(&plan, "python/sum/unknown", "concurrency", NULL).requests, 0);
+    assert_int_equal(given(&plan, "cpu/gemm/cheap", "concurrency", "wide").requests, 4 * 2);
     dp_plan_free(&plan);
     json_object_del(speaks->json, "guarantee");
     silent->backend = backend;

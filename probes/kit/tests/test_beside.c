@@ -67,6 +67,7 @@ static struct kit_backend watched(void)
     backend.busy = watch_busy;
     backend.beside = watch_beside;
     backend.at_once = watch_at_once;
+    backend.callers = false;
     memset(&seen, 0, sizeof(seen));
     memset(&once, 0, sizeof(once));
     once.apart = 1000;
@@ -198,7 +199,7 @@ static void a_backend_without_it_is_not_asked(void **state)
 {
     struct kit_backend lacking = kit_cpu;
     lacking.busy = NULL;
-    lacking.at_once = NULL;
+    lacking.callers = false;
     static const char *const axes[][2] = {{"busy", "compute"}, {"concurrency", "2"}};
     for (size_t i = 0; i < 2; i++) {
         int rc;
