@@ -71,6 +71,11 @@ static int run_axpy(struct kit_call *call, const struct kit_buffers *b)
     return KIT_OK;
 }
 
+static int leading(const struct kit_call *call, int operand)
+{
+    return (int)kit_leading(call, operand);
+}
+
 /* ---- gemv: y := A x or A^T x ---- */
 
 static int run_gemv(struct kit_call *call, const struct kit_buffers *b)
@@ -78,11 +83,11 @@ static int run_gemv(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = call->state;
     const CBLAS_TRANSPOSE trans = g->transposed ? CblasTrans : CblasNoTrans;
     if (g->dtype == KIT_F32) {
-        cblas.sgemv(CblasRowMajor, trans, (int)g->m, (int)g->n, 1, b->data[KIT_BLAS_A], (int)g->n,
-                    b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
+        cblas.sgemv(CblasRowMajor, trans, (int)g->m, (int)g->n, 1, b->data[KIT_BLAS_A],
+                    leading(call, KIT_BLAS_A), b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
     } else {
-        cblas.dgemv(CblasRowMajor, trans, (int)g->m, (int)g->n, 1, b->data[KIT_BLAS_A], (int)g->n,
-                    b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
+        cblas.dgemv(CblasRowMajor, trans, (int)g->m, (int)g->n, 1, b->data[KIT_BLAS_A],
+                    leading(call, KIT_BLAS_A), b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
     }
     return KIT_OK;
 }
@@ -94,10 +99,10 @@ static int run_ger(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = call->state;
     if (g->dtype == KIT_F32) {
         cblas.sger(CblasRowMajor, (int)g->m, (int)g->n, (float)KIT_BLAS_ALPHA, b->data[KIT_BLAS_G_X], 1,
-                   b->data[KIT_BLAS_G_Y], 1, b->data[KIT_BLAS_G_A], (int)g->n);
+                   b->data[KIT_BLAS_G_Y], 1, b->data[KIT_BLAS_G_A], leading(call, KIT_BLAS_G_A));
     } else {
         cblas.dger(CblasRowMajor, (int)g->m, (int)g->n, KIT_BLAS_ALPHA, b->data[KIT_BLAS_G_X], 1,
-                   b->data[KIT_BLAS_G_Y], 1, b->data[KIT_BLAS_G_A], (int)g->n);
+                   b->data[KIT_BLAS_G_Y], 1, b->data[KIT_BLAS_G_A], leading(call, KIT_BLAS_G_A));
     }
     return KIT_OK;
 }
@@ -108,10 +113,10 @@ static int run_symv(struct kit_call *call, const struct kit_buffers *b)
 {
     const struct kit_blas *g = call->state;
     if (g->dtype == KIT_F32) {
-        cblas.ssymv(CblasRowMajor, half_of(g), (int)g->n, 1, b->data[KIT_BLAS_A], (int)g->n,
+        cblas.ssymv(CblasRowMajor, half_of(g), (int)g->n, 1, b->data[KIT_BLAS_A], leading(call, KIT_BLAS_A),
                     b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
     } else {
-        cblas.dsymv(CblasRowMajor, half_of(g), (int)g->n, 1, b->data[KIT_BLAS_A], (int)g->n,
+        cblas.dsymv(CblasRowMajor, half_of(g), (int)g->n, 1, b->data[KIT_BLAS_A], leading(call, KIT_BLAS_A),
                     b->data[KIT_BLAS_A_X], 1, 0, b->data[KIT_BLAS_A_Y], 1);
     }
     return KIT_OK;
@@ -124,22 +129,43 @@ static int run_syrk(struct kit_call *call, const struct kit_buffers *b)
     const struct kit_blas *g = call->state;
     if (g->dtype == KIT_F32) {
         cblas.ssyrk(CblasRowMajor, half_of(g), CblasNoTrans, (int)g->n, (int)g->k, 1, b->data[KIT_BLAS_A],
-                    (int)g->k, 0, b->data[1], (int)g->n);
+                    leading(call, KIT_BLAS_A), 0, b->data[1], leading(call, 1));
     } else {
         cblas.dsyrk(CblasRowMajor, half_of(g), CblasNoTrans, (int)g->n, (int)g->k, 1, b->data[KIT_BLAS_A],
-                    (int)g->k, 0, b->data[1], (int)g->n);
+                    leading(call, KIT_BLAS_A), 0, b->data[1], leading(call, 1));
     }
     return KIT_OK;
 }
 
-#define OP(stem)                                                                                             \
-    {                                                                                                        \
-        .name = #stem, .describe = kit_blas_describe_##stem, .prepare = prepare, .run = run_##stem,          \
-        .reference = kit_blas_reference_##stem, .release = kit_free_state                                    \
+/* Matrices are run with the leading dimension that the kit gives them. */
+static int let_widen(int rc, struct kit_shape *shape)
+{
+    for (int i = 0; i < shape->count; i++) {
+        shape->operand[i].leading = shape->operand[i].ndim == 2;
     }
+    return rc;
+}
 
-static const struct op dot = OP(dot), nrm2 = OP(nrm2), asum = OP(asum), axpy = OP(axpy), gemv = OP(gemv),
-                       ger = OP(ger), symv = OP(symv), syrk = OP(syrk);
+#define OP(stem)                                                                                             \
+    static int describe_##stem(const struct kit_params *params, struct kit_shape *ret)                       \
+    {                                                                                                        \
+        return let_widen(kit_blas_describe_##stem(params, ret), ret);                                        \
+    }                                                                                                        \
+    static const struct op stem = {.name = #stem,                                                            \
+                                   .describe = describe_##stem,                                              \
+                                   .prepare = prepare,                                                       \
+                                   .run = run_##stem,                                                        \
+                                   .reference = kit_blas_reference_##stem,                                   \
+                                   .release = kit_free_state}
+
+OP(dot);
+OP(nrm2);
+OP(asum);
+OP(axpy);
+OP(gemv);
+OP(ger);
+OP(symv);
+OP(syrk);
 
 int main(void)
 {

@@ -284,7 +284,7 @@ static int describe_c2r(const struct kit_params *params, struct kit_shape *ret)
 static void *array_like(const struct kit_call *call, int index, void **ret_block)
 {
     const struct kit_operand *const operand = &call->shape->operand[index];
-    const size_t offset = kit_operand_offset(operand, call->offset);
+    const size_t offset = call->offset[index];
     const size_t bytes = (kit_dense_bytes(operand) + offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *ret_block = aligned_alloc(ALIGNMENT, bytes);
     if (!*ret_block) {

@@ -60,15 +60,22 @@ static int gemm_describe(const struct kit_params *params, struct kit_shape *ret)
                                            .dtype = dtype,
                                            .ndim = 2,
                                            .shape = {g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k},
+                                           .leading = true,
                                            .batch_dim = g.trans_a ? 1 : 0};
     ret->operand[1] = (struct kit_operand){.name = "b",
                                            .role = KIT_IN,
                                            .dtype = dtype,
                                            .ndim = 2,
                                            .shape = {g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n},
+                                           .leading = true,
                                            .batch_dim = -1};
-    ret->operand[2] = (struct kit_operand){
-        .name = "c", .role = KIT_OUT, .dtype = dtype, .ndim = 2, .shape = {g.m, g.n}, .batch_dim = 0};
+    ret->operand[2] = (struct kit_operand){.name = "c",
+                                           .role = KIT_OUT,
+                                           .dtype = dtype,
+                                           .ndim = 2,
+                                           .shape = {g.m, g.n},
+                                           .leading = true,
+                                           .batch_dim = 0};
     ret->flops = (double)g.m * (double)g.n * (double)g.k;
     return KIT_OK;
 }
@@ -86,14 +93,14 @@ static int gemm_run(struct kit_call *call, const struct kit_buffers *buffers)
     const int m = (int)g->m;
     const int n = (int)g->n;
     const int k = (int)g->k;
-    const int lda = g->trans_a ? m : k;
-    const int ldb = g->trans_b ? k : n;
+    const int lda = (int)kit_leading(call, 0), ldb = (int)kit_leading(call, 1),
+              ldc = (int)kit_leading(call, 2);
     if (g->routine == 0) {
         cblas.sgemm(CblasRowMajor, blas_trans(g->trans_a), blas_trans(g->trans_b), m, n, k, 1.0f,
-                    buffers->data[0], lda, buffers->data[1], ldb, 0.0f, buffers->data[2], n);
+                    buffers->data[0], lda, buffers->data[1], ldb, 0.0f, buffers->data[2], ldc);
     } else {
         cblas.dgemm(CblasRowMajor, blas_trans(g->trans_a), blas_trans(g->trans_b), m, n, k, 1.0,
-                    buffers->data[0], lda, buffers->data[1], ldb, 0.0, buffers->data[2], n);
+                    buffers->data[0], lda, buffers->data[1], ldb, 0.0, buffers->data[2], ldc);
     }
     return KIT_OK;
 }
@@ -148,11 +155,17 @@ static int trsm_describe(const struct kit_params *params, struct kit_shape *ret)
                                            .dtype = dtype,
                                            .ndim = 2,
                                            .shape = {t.m, t.m},
+                                           .leading = true,
                                            .batch_dim = -1,
                                            .fill = KIT_TRIANGLE,
                                            .upper = t.upper};
-    ret->operand[1] = (struct kit_operand){
-        .name = "b", .role = KIT_INOUT, .dtype = dtype, .ndim = 2, .shape = {t.m, t.n}, .batch_dim = 1};
+    ret->operand[1] = (struct kit_operand){.name = "b",
+                                           .role = KIT_INOUT,
+                                           .dtype = dtype,
+                                           .ndim = 2,
+                                           .shape = {t.m, t.n},
+                                           .leading = true,
+                                           .batch_dim = 1};
     ret->flops = (double)t.m * (double)t.m * (double)t.n / 2;
     return KIT_OK;
 }
@@ -170,12 +183,13 @@ static int trsm_run(struct kit_call *call, const struct kit_buffers *buffers)
     const enum CBLAS_UPLO uplo = t->upper ? CblasUpper : CblasLower;
     const int m = (int)t->m;
     const int n = (int)t->n;
+    const int lda = (int)kit_leading(call, 0), ldb = (int)kit_leading(call, 1);
     if (t->routine == 0) {
         cblas.strsm(CblasRowMajor, CblasLeft, uplo, blas_trans(t->trans), CblasNonUnit, m, n, 1.0f,
-                    buffers->data[0], m, buffers->data[1], n);
+                    buffers->data[0], lda, buffers->data[1], ldb);
     } else {
         cblas.dtrsm(CblasRowMajor, CblasLeft, uplo, blas_trans(t->trans), CblasNonUnit, m, n, 1.0,
-                    buffers->data[0], m, buffers->data[1], n);
+                    buffers->data[0], lda, buffers->data[1], ldb);
     }
     return KIT_OK;
 }

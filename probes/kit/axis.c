@@ -3,6 +3,7 @@
  * Axes that the kit varies inside a process: a table from axis to what its setting changes. A product of axes
  * is its factors one after the other.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,15 +109,39 @@ static int concurrency(const char *setting, struct kit_setting *ret)
     return KIT_OK;
 }
 
+/* "0,4": numbers of bytes of which one at least is not 0. */
+static bool read_offsets(const char *setting, struct kit_align *ret)
+{
+    int64_t bytes, sum = 0;
+    const char *end = setting;
+    do {
+        bytes = ret->offsets < KIT_MAX_OPERANDS ? number(setting, 0, KIT_MAX_OFFSET, &end) : -1;
+        if (bytes >= 0) {
+            ret->offset[ret->offsets++] = (int)bytes;
+            sum += bytes;
+        }
+        setting = end + 1;
+    } while (bytes >= 0 && *end == ',');
+    return bytes >= 0 && sum > 0 && !*end;
+}
+
 static int align(const char *setting, struct kit_setting *ret)
 {
-    const char *end;
-    const int64_t bytes = number(setting, 1, KIT_MAX_OFFSET, &end);
-    if (bytes < 0 || *end) {
-        return kit_skip("unsupported", "align '%s' is not within 1 and %d", setting, KIT_MAX_OFFSET);
+    static const char wider[] = "ld+";
+    struct kit_align *const to = &ret->align;
+    const char *end = setting;
+    bool known;
+    if (strncmp(setting, wider, strlen(wider)) == 0) {
+        to->widen = (int)number(setting + strlen(wider), 1, KIT_MAX_OFFSET, &end);
+        known = to->widen > 0 && !*end;
+    } else {
+        to->heap = strcmp(setting, "heap") == 0;
+        known = to->heap || read_offsets(setting, to);
     }
-    ret->offset = (int)bytes;
-    return KIT_OK;
+    snprintf(to->setting, sizeof(to->setting), "%s", setting);
+    return known ? KIT_OK
+                 : kit_skip("unsupported", "align '%s' is neither bytes up to %d, nor ld+ELEMENTS, nor heap",
+                            setting, KIT_MAX_OFFSET);
 }
 
 /* Not varied but revealed: the setting says for how many summands. */

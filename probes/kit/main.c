@@ -217,8 +217,8 @@ static int closed(const struct kit_program *program, int out)
 }
 
 #if __SIZEOF_POINTER__ == 8
-_Static_assert(KIT_INTERFACE == 2 && sizeof(struct kit_program) == 72 && sizeof(struct op) == 88 &&
-                   sizeof(struct kit_call) == 56 && sizeof(struct kit_shape) == 2832 &&
+_Static_assert(KIT_INTERFACE == 3 && sizeof(struct kit_program) == 72 && sizeof(struct op) == 88 &&
+                   sizeof(struct kit_call) == 176 && sizeof(struct kit_shape) == 2832 &&
                    sizeof(struct kit_prepared) == 624 && sizeof(struct kit_cell) == 48 &&
                    sizeof(struct kit_library) == 968,
                "a struct of op.h changed: raise KIT_INTERFACE");

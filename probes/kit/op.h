@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a struct of this file changes: a program that was compiled with another one is refused. */
-#define KIT_INTERFACE 2
+#define KIT_INTERFACE 3
 
 #define KIT_MAX_DIMS 6
 #define KIT_MAX_OPERANDS 16
@@ -78,7 +78,9 @@ struct kit_operand {
     int64_t stride[KIT_MAX_DIMS]; /* in elements; all zero: dense row-major. Padding that strides leave is
                                      guard */
     bool chosen;                  /* the library chooses the layout: native bytes are known after prepare */
-    size_t align;                 /* of the first byte; 0: 64 */
+    bool
+        leading; /* of a matrix: run asks kit_leading for its leading dimension, so axis align may widen it */
+    size_t align;  /* of the first byte; 0: 64 */
     int batch_dim; /* which dimension is N, or -1. Only operands with one are compared on axis batch */
     enum kit_written written;    /* of out and inout */
     int list;                    /* operand number, for KIT_LIST */
@@ -134,10 +136,9 @@ struct kit_params; /* the case's params; read with the functions below */
 struct kit_call {
     const struct kit_params *params;
     const struct kit_shape *shape;
-    const char *choice; /* NULL: the library's own */
-    int threads;        /* as read back */
-    size_t offset;      /* of axis align; operand by operand what kit_operand_offset makes of it
-                           (probes/kit/shape.h) */
+    const char *choice;              /* NULL: the library's own */
+    int threads;                     /* as read back */
+    size_t offset[KIT_MAX_OPERANDS]; /* bytes from its alignment at which each operand begins: axis align */
     int lanes; /* so many runs are under way at once, with outputs and workspaces of their own: handles
                   that only one may use are made for each lane. 1 but on axis concurrency */
     void *state;
@@ -176,6 +177,8 @@ struct op {
                     struct kit_cell *ret);
     void (*release)(struct kit_call *call);
 };
+/* Elements from one row of a matrix to the next, from one column where columns are dense: lda. */
+int64_t kit_leading(const struct kit_call *call, int operand);
 /* For `release`, of a state that is one block of calloc. */
 void kit_free_state(struct kit_call *call);
 

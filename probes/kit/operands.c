@@ -77,12 +77,11 @@ static int block_alloc(const struct kit_backend *backend, struct kit_block *bloc
                : KIT_OK;
 }
 
-static int alloc_one(struct kit_operands *operands, int index)
+static int alloc_one(struct kit_operands *operands, int index, size_t offset)
 {
     const struct kit_backend *backend = operands->backend;
     const struct kit_operand *operand = &operands->shape.operand[index];
     const size_t bytes = operands->bytes[index];
-    const size_t offset = kit_operand_offset(operand, operands->offset);
     for (int lane = 0; lane < operands->lanes; lane++) {
         struct kit_block *const work = &operands->lane[lane].work[index];
         if (lane > 0 && !kit_is_changed(operand)) {
@@ -129,14 +128,13 @@ static int alloc_scratch(struct kit_operands *operands, const struct kit_prepare
 
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
                        const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes,
-                       size_t offset)
+                       const size_t *offsets)
 {
     memset(operands, 0, sizeof(*operands));
     operands->backend = backend;
     operands->op = op;
     operands->shape = *shape;
     operands->lanes = lanes;
-    operands->offset = offset;
     const int64_t need = kit_operands_need(shape, prepared, lanes) + RESERVE;
     if (need > backend->available()) { /* how much there is moves, and the text stands in the report's body */
         return kit_skip("memory", "needs %lld MiB of memory, more than is left", (long long)(need >> 20));
@@ -144,7 +142,7 @@ int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *
     int rc = KIT_OK;
     for (int i = 0; i < shape->count && !rc; i++) {
         operands->bytes[i] = native_bytes(shape, prepared, i);
-        rc = operands->bytes[i] ? alloc_one(operands, i)
+        rc = operands->bytes[i] ? alloc_one(operands, i, offsets[i])
                                 : kit_fail("bad operand '%s': its native size is unknown after prepare",
                                            shape->operand[i].name);
     }

@@ -28,8 +28,7 @@ struct kit_operands {
     struct kit_shape shape;
     size_t bytes[KIT_MAX_OPERANDS]; /* native */
     struct kit_lane lane[KIT_MAX_LANES];
-    int lanes;     /* 1 unless several runs are made at once */
-    size_t offset; /* of operands beside their alignment; a multiple of its element for each */
+    int lanes;                        /* 1 unless several runs are made at once */
     void *pristine[KIT_MAX_OPERANDS]; /* native content of inputs before a run */
     void *first[KIT_MAX_OPERANDS];    /* native content of out and inout after the first run */
     void *logical[KIT_MAX_OPERANDS];  /* host, dense, of inputs */
@@ -40,10 +39,11 @@ struct kit_operands {
 
 /* Bytes that allocation will take. */
 int64_t kit_operands_need(const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes);
-/* KIT_SKIPPED with reason memory when there is not enough. On failure nothing is kept. */
+/* `offsets`: bytes from its alignment at which each operand begins. KIT_SKIPPED with reason memory when there
+ * is not enough. On failure nothing is kept. */
 int kit_operands_alloc(struct kit_operands *operands, const struct kit_backend *backend, const struct op *op,
                        const struct kit_shape *shape, const struct kit_prepared *prepared, int lanes,
-                       size_t offset);
+                       const size_t *offsets);
 void kit_operands_free(struct kit_operands *operands);
 
 /* Brings the logical inputs into native layout and into the work buffers. */

@@ -13,6 +13,15 @@ enum kit_arithmetic { KIT_DIRECT, KIT_TRANSFORM, KIT_REDUCED, KIT_NONE };
 
 #define KIT_MAX_OFFSET 4096 /* of axis align */
 
+/* Where operands lie, on axis align. */
+struct kit_align {
+    char setting[64];             /* "": as at the base setting */
+    int offset[KIT_MAX_OPERANDS]; /* bytes beside their alignment, dealt to the operands in turn */
+    int offsets;
+    int widen; /* elements that leading dimensions have more */
+    bool heap; /* other allocations have come and gone before */
+};
+
 /* What a setting changes; the base setting changes nothing. */
 struct kit_setting {
     int threads;                /* 0: the program's own */
@@ -21,7 +30,7 @@ struct kit_setting {
     int algorithm;              /* 0: as the case says; i + 1: the i-th of the op's choices */
     int perturb; /* what new allocations of the library hold: M_PERTURB's value, 0: untouched */
     enum kit_busy busy;
-    int offset;   /* bytes by which operands begin beside their alignment */
+    struct kit_align align;
     int lanes;    /* runs at once; 0: one after the other */
     bool sampled; /* of right results a sample is checked, not every cell */
     int order;    /* summands whose order is revealed, instead of anything being compared; 0: none */

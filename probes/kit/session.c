@@ -46,6 +46,7 @@ void kit_session_drop(struct kit_session *session)
         session->op->release(&session->call);
     }
     kit_operands_free(&session->operands);
+    kit_heap_forget(&session->heap);
     kit_params_free(&session->params);
     free(session->choice);
     free(session->prepared_key);
@@ -163,8 +164,10 @@ static int lanes_of(const struct kit_session *session, const struct kit_setting 
 static int prepare(struct kit_session *session, const struct op *op, const struct kit_request *request,
                    const char *choice, int threads)
 {
+    const struct kit_align *const align = &request->setting.align;
     int rc = kit_shape_make(op, &session->params, &session->shape);
     rc = rc ? rc : check_batch(&session->shape, request);
+    rc = rc || !align->widen ? rc : kit_shape_widen(&session->shape, align->widen);
     if (rc) {
         return rc;
     }
@@ -179,13 +182,19 @@ static int prepare(struct kit_session *session, const struct op *op, const struc
                                       .shape = &session->shape,
                                       .choice = session->choice,
                                       .threads = threads,
-                                      .offset = (size_t)request->setting.offset,
                                       .lanes = lanes};
+    for (int i = 0; i < session->shape.count && align->offsets; i++) {
+        const size_t offset = (size_t)align->offset[i % align->offsets];
+        session->call.offset[i] = kit_operand_offset(&session->shape.operand[i], offset);
+    }
+    if (align->heap) {
+        kit_heap_shuffle(&session->heap);
+    }
     session->op = op; /* from here on release is due */
     rc = op->prepare ? op->prepare(&session->call, &session->prepared) : KIT_OK;
     rc = rc ? rc
             : kit_operands_alloc(&session->operands, session->backend, op, &session->shape,
-                                 &session->prepared, lanes, (size_t)request->setting.offset);
+                                 &session->prepared, lanes, session->call.offset);
     return rc ? rc : kit_prove_compare(&session->operands);
 }
 
@@ -200,9 +209,9 @@ static int ensure_prepared(struct kit_session *session, const struct op *op,
         return rc;
     }
     char *const text = json_dumps(params->object, JSON_COMPACT | JSON_SORT_KEYS);
-    char *const key =
-        dp_printf("%s\n%s\n%s\n%d\n%d\n%d\n%d", op->name, text, choice ? choice : "", threads,
-                  request->setting.perturb, lanes_of(session, &request->setting), request->setting.offset);
+    char *const key = dp_printf("%s\n%s\n%s\n%d\n%d\n%d\n%s", op->name, text, choice ? choice : "", threads,
+                                request->setting.perturb, lanes_of(session, &request->setting),
+                                request->setting.align.setting);
     free(text);
     if (session->prepared_key && strcmp(session->prepared_key, key) == 0) {
         free(key);
@@ -264,8 +273,8 @@ static bool is_base(const struct kit_setting *setting)
 {
     static const struct kit_pattern base = KIT_PATTERN_BYTE_BASE;
     return !setting->threads && !setting->batch && !setting->perturb && setting->busy == KIT_IDLE &&
-           !setting->lanes && !setting->offset && !setting->price && setting->pattern.size == base.size &&
-           setting->pattern.bytes[0] == base.bytes[0];
+           !setting->lanes && !setting->align.setting[0] && !setting->price &&
+           setting->pattern.size == base.size && setting->pattern.bytes[0] == base.bytes[0];
 }
 
 /* At the base setting, once for what is prepared: the library chooses its kernels by shapes, not by values.
@@ -324,7 +333,7 @@ static int open_spare(struct kit_session *session, const struct kit_request *req
     int rc = op->prepare ? op->prepare(&ret->call, &ret->prepared) : KIT_OK;
     rc = rc ? rc
             : kit_operands_alloc(&ret->operands, session->backend, op, &session->shape, &ret->prepared, 1,
-                                 (size_t)request->setting.offset);
+                                 ret->call.offset);
     return rc ? rc : fill_inputs(request, caller, &ret->operands, &ret->call);
 }
 

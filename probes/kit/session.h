@@ -6,6 +6,7 @@
 #ifndef KIT_SESSION_H
 #define KIT_SESSION_H
 
+#include "probes/kit/heap.h"
 #include "probes/kit/operands.h"
 #include "probes/kit/params.h"
 #include "probes/kit/request.h"
@@ -15,7 +16,8 @@ struct kit_session {
     const struct kit_backend *backend;
     int initial_threads; /* what the library starts with; 0: it has no thread count */
     int perturb;         /* in force */
-    bool ran;            /* an operation ran in this process */
+    struct kit_heap heap;
+    bool ran; /* an operation ran in this process */
 
     const struct op *op; /* prepared; NULL: nothing is */
     char *prepared_key;  /* op, params, choice, threads, perturb, lanes */

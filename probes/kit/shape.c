@@ -68,6 +68,32 @@ size_t kit_operand_offset(const struct kit_operand *operand, size_t offset)
     return (offset + element - 1) / element * element;
 }
 
+int64_t kit_leading(const struct kit_call *call, int operand)
+{
+    const struct kit_operand *const matrix = &call->shape->operand[operand];
+    const int64_t row = matrix->stride[matrix->ndim - 2], column = matrix->stride[matrix->ndim - 1];
+    return !has_strides(matrix) ? matrix->shape[matrix->ndim - 1] : row > column ? row : column;
+}
+
+int kit_shape_widen(struct kit_shape *shape, int elements)
+{
+    bool any = false;
+    for (int i = 0; i < shape->count; i++) {
+        struct kit_operand *const matrix = &shape->operand[i];
+        if (!matrix->leading) {
+            continue;
+        }
+        if (!has_strides(matrix)) {
+            matrix->stride[0] = matrix->shape[1];
+            matrix->stride[1] = 1;
+        }
+        matrix->stride[matrix->stride[0] < matrix->stride[1]] += elements;
+        any = true;
+    }
+    return any ? KIT_OK
+               : kit_skip("unsupported", "no operand has a leading dimension that can be made longer");
+}
+
 bool kit_is_input(const struct kit_operand *operand)
 {
     return operand->role != KIT_OUT;
@@ -313,6 +339,9 @@ static int check_operand(const struct kit_shape *shape, int index)
     }
     if (operand->batch_dim < -1 || operand->batch_dim >= operand->ndim) {
         return kit_fail("bad operand '%s': batch dimension %d", operand->name, operand->batch_dim);
+    }
+    if (operand->leading && (operand->ndim != 2 || operand->chosen)) {
+        return kit_fail("bad operand '%s': only a matrix has a leading dimension", operand->name);
     }
     if (operand->align & (operand->align - 1)) {
         return kit_fail("bad operand '%s': alignment %zu is no power of two", operand->name, operand->align);

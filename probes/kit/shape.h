@@ -18,6 +18,8 @@ size_t kit_strided_bytes(const struct kit_operand *operand);
 bool kit_is_dense(const struct kit_operand *operand);
 /* Bytes from its alignment at which an operand begins on axis align: `offset`, but at an element. */
 size_t kit_operand_offset(const struct kit_operand *operand, size_t offset);
+/* Makes leading dimensions `elements` longer. KIT_SKIPPED where no operand lets it. */
+int kit_shape_widen(struct kit_shape *shape, int elements);
 bool kit_is_input(const struct kit_operand *operand);   /* holds something before a run */
 bool kit_is_output(const struct kit_operand *operand);  /* holds a result after it */
 bool kit_is_changed(const struct kit_operand *operand); /* a run may change it */

@@ -21,8 +21,11 @@ static const char *const threads_all[] = {"1", "2", "4", "8", NULL};
 static const char *const batch_quick[] = {"1/0", "16/15", NULL};
 static const char *const batch_all[] = {"1/0",   "2/1",   "4/0",  "8/7",   "16/0",
                                         "16/15", "32/13", "64/0", "64/63", NULL};
-static const char *const align_quick[] = {"4", NULL};
-static const char *const align_all[] = {"4", "16", "64", NULL};
+static const char *const align_quick[] = {"4", "24", NULL};
+/* Bytes, odd multiples of an element too; every second operand; leading dimensions; where allocations land.
+ */
+static const char *const align_all[] = {"4",  "8",   "16",  "24",   "32",   "60",
+                                        "64", "0,4", "4,0", "ld+1", "heap", NULL};
 static const char *const once[] = {"", NULL};
 static const char *const order_once[] = {DP_ORDER_SUMMANDS, NULL};
 

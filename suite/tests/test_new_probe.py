@@ -262,12 +262,12 @@ class Objects(Case):
     def test_another_interface(self):
         header = self.folder / "loop/op.h"
         text = header.read_text()
-        header.write_text(text.replace("#define KIT_INTERFACE 2\n", "#define KIT_INTERFACE 7\n"))
+        header.write_text(text.replace("#define KIT_INTERFACE 3\n", "#define KIT_INTERFACE 7\n"))
         self.assertNotEqual(header.read_text(), text)
         self.shell(self.commands[0])
         done, results = self.run_quick(2)
         self.assertEqual({observed for observed, _ in results}, {"error"})
-        self.assertIn("op.h of interface 7, this detprobe has 2", done.stdout)
+        self.assertIn("op.h of interface 7, this detprobe has 3", done.stdout)
 
     def test_no_main(self):
         self.build("int none;\n")

@@ -43,7 +43,7 @@ static void test_levels(void **state)
         check_given(given(&plan, "cpu/reduce/a", "batch", NULL), 0, 0, 0); /* it names no batch parameter */
         check_given(given(&plan, id, "algorithm", NULL), 2 * 3, 2, 2);
         check_given(given(&plan, "cpu/reduce/a", "algorithm", NULL), 0, 0, 0); /* it offers no choices */
-        check_given(given(&plan, "python/sum/unknown", "align", NULL), 2 * (i == 0 ? 1 : 3), 2, 2);
+        check_given(given(&plan, "python/sum/unknown", "align", NULL), 2 * (i == 0 ? 2 : 11), 2, 2);
         check_given(given(&plan, "cpu/reduce/a", "align", NULL), 0, 0, 0); /* it does not say that it may */
         const bool deep = strcmp(levels[i].level, "deep") == 0;
         check_given(given(&plan, id, "busy", "wide"), i == 0 ? 0 : 2 * 3, i == 0 ? 0 : 2, deep ? 200 : 2);

@@ -17,7 +17,7 @@
 #define FAKE_MODES                                                                                           \
     "good|overrun|underrun|touch-input|touch-padding|touch-outside|unwritten|reads-output|reads-workspace|"  \
     "vary|late|permute|bit|nan|wrong|scratch-overrun|accumulate|skips|fails|padding-varies|strays-late|"     \
-    "consumes|row"
+    "consumes|row|by-address|by-neighbour|by-leading|by-heap"
 enum fake_mode {
     GOOD,
     OVERRUN,
@@ -41,14 +41,19 @@ enum fake_mode {
     PADDING_VARIES,
     STRAYS_LATE,
     CONSUMES,
-    ROW
+    ROW,
+    BY_ADDRESS,   /* another way where the output is not at a multiple of 16 bytes */
+    BY_NEIGHBOUR, /* where input and output are not alike there */
+    BY_LEADING,   /* where its rows are an odd number of elements apart */
+    BY_HEAP       /* by where its own allocation landed */
 };
 
 struct fake {
     int mode;
     int64_t rows, columns, pad;
     bool chosen;
-    int64_t runs;
+    int64_t runs, row; /* elements from one row of c to the next */
+    void *own;
 };
 
 static int fake_prepares, fake_releases; /* counted over the program's life */
@@ -94,6 +99,7 @@ static int fake_describe(const struct kit_params *params, struct kit_shape *ret)
                                            .shape = {f.rows, f.columns},
                                            .batch_dim = 0,
                                            .chosen = f.chosen,
+                                           .leading = !f.chosen,
                                            .written = (enum kit_written)written,
                                            .list = 1};
     if (f.pad) {
@@ -115,6 +121,8 @@ static int fake_prepare(struct kit_call *call, struct kit_prepared *ret)
     if (!f || fake_read(call->params, f)) {
         return KIT_FAILED;
     }
+    f->row = kit_leading(call, 2);
+    f->own = malloc(1000);
     ret->native_bytes[2] = (size_t)(f->rows * f->columns) * sizeof(float);
     return f->mode == SKIPS ? kit_skip("unsupported", "the fake library refuses") : KIT_OK;
 }
@@ -137,15 +145,20 @@ static bool fake_writes(const struct kit_call *call, const struct kit_buffers *b
 /* A library's own layout: columns first, from the last row on. */
 static int64_t fake_at(const struct fake *f, int64_t i, int64_t j)
 {
-    return f->chosen ? j * f->rows + (f->rows - 1 - i) : i * (f->columns + f->pad) + j;
+    return f->chosen ? j * f->rows + (f->rows - 1 - i) : i * f->row + j;
+}
+
+static void fake_mix(float *value, uint32_t with)
+{
+    uint32_t bits;
+    memcpy(&bits, value, sizeof(bits));
+    bits ^= with;
+    memcpy(value, &bits, sizeof(bits));
 }
 
 static void fake_flip(float *value)
 {
-    uint32_t bits;
-    memcpy(&bits, value, sizeof(bits));
-    bits ^= 1;
-    memcpy(value, &bits, sizeof(bits));
+    fake_mix(value, 1);
 }
 
 /* Faults that happen after the honest work. */
@@ -153,7 +166,7 @@ static void fake_misbehave(struct fake *f, const struct kit_buffers *buffers, in
 {
     float *const a = buffers->data[0];
     float *const c = buffers->data[2];
-    const int64_t end = (f->rows - 1) * (f->columns + f->pad) + f->columns;
+    const int64_t end = (f->rows - 1) * f->row + f->columns;
     float kept;
     switch (f->mode) {
     case OVERRUN:
@@ -218,6 +231,18 @@ static void fake_misbehave(struct fake *f, const struct kit_buffers *buffers, in
     case SCRATCH_OVERRUN:
         ((char *)buffers->workspace)[256] = 1;
         break;
+    case BY_ADDRESS:
+        fake_mix(&c[0], (uintptr_t)c % 16 != 0);
+        break;
+    case BY_NEIGHBOUR:
+        fake_mix(&c[0], ((uintptr_t)a - (uintptr_t)c) % 16 != 0);
+        break;
+    case BY_LEADING:
+        fake_mix(&c[0], f->row % 2);
+        break;
+    case BY_HEAP:
+        fake_mix(&c[0], (uint32_t)((uintptr_t)f->own / 16 % 4096));
+        break;
     default:
         break;
     }
@@ -275,8 +300,10 @@ static int fake_reference(struct kit_call *call, int output, const void *const *
 
 static void fake_release(struct kit_call *call)
 {
+    struct fake *const f = call->state;
     fake_releases++;
-    free(call->state);
+    free(f ? f->own : NULL);
+    free(f);
     call->state = NULL;
 }
 

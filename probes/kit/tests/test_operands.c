@@ -50,6 +50,9 @@ static void guards_see_every_stray_write(void **state)
         {{.mode = "good", .axis = "align", .setting = "4"}, "intact"},
         {{.mode = "underrun", .axis = "align", .setting = "4"}, "broken"},
         {{.mode = "overrun", .axis = "align", .setting = "64"}, "broken"},
+        {{.mode = "good", .axis = "align", .setting = "ld+1"}, "intact"},
+        {{.mode = "touch-padding", .axis = "align", .setting = "ld+1"}, "broken"},
+        {{.mode = "overrun", .axis = "align", .setting = "ld+1"}, "broken"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_guard(&rows[i].ask, rows[i].guard);
@@ -248,8 +251,8 @@ static void bad_descriptions_are_refused(void **state)
     const struct op op = {.name = "given", .describe = describe_given};
     struct kit_params params = {.object = NULL};
     struct kit_shape made;
-    struct kit_operand bad[18];
-    for (int i = 0; i < 18; i++) {
+    struct kit_operand bad[20];
+    for (int i = 0; i < 20; i++) {
         bad[i] = good;
     }
     bad[0].name = NULL;
@@ -274,9 +277,13 @@ static void bad_descriptions_are_refused(void **state)
     bad[16].exponent = 1;
     bad[17].fill = KIT_BOUNDED; /* in a type that would lose bits */
     bad[17].dtype = KIT_F16;
+    bad[18].ndim = 1; /* no matrix */
+    bad[18].leading = true;
+    bad[19].chosen = true; /* the library's own layout */
+    bad[19].leading = true;
     given = (struct kit_shape){.count = 1, .operand = {good}};
     assert_int_equal(kit_shape_make(&op, &params, &made), KIT_OK);
-    for (int i = 0; i < 18; i++) {
+    for (int i = 0; i < 20; i++) {
         given.operand[0] = bad[i];
         assert_int_equal(kit_shape_make(&op, &params, &made), KIT_FAILED);
     }
@@ -319,7 +326,10 @@ static void offset_moves_each_operand(void **state)
     struct kit_buffers buffers;
     shape.operand[1].dtype = KIT_F64;
     for (size_t offset = 0; offset <= 4; offset += 4) {
-        assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, offset), KIT_OK);
+        const size_t offsets[] = {kit_operand_offset(&shape.operand[0], offset),
+                                  kit_operand_offset(&shape.operand[1], offset)};
+        assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, offsets),
+                         KIT_OK);
         kit_operands_buffers(&operands, 0, &buffers);
         assert_int_equal((uintptr_t)buffers.data[0] % 64, offset);
         assert_int_equal((uintptr_t)buffers.data[1] % 64, 2 * offset);
@@ -329,6 +339,91 @@ static void offset_moves_each_operand(void **state)
     }
 }
 
+static void digest_at(struct kit_session *session, const char *mode, const char *setting, char ret[65])
+{
+    const struct ask ask = {
+        .mode = mode, .pad = 1, .axis = setting[0] ? "align" : "repeat", .setting = setting};
+    int rc;
+    json_t *const observation = ask_in(session, &ask, &rc);
+    assert_int_equal(rc, KIT_OK);
+    assert_string_equal(string_of(output_of(observation), "guard"), "intact");
+    const json_t *const classes = json_object_get(output_of(observation), "classes");
+    assert_int_equal(json_array_size(classes), 1);
+    snprintf(ret, 65, "%s", string_of(json_array_get(classes, 0), "sha256"));
+    json_decref(observation);
+}
+
+/* Each setting of axis align moves what depends on it, and nothing else. Rows are six elements apart. */
+static void align_moves_what_depends_on_it(void **state)
+{
+    static const char *const settings[] = {"4", "16", "64", "0,4", "4,0", "0,16", "ld+1", "ld+2", "heap"};
+    static const struct {
+        const char *mode;
+        bool moves[sizeof(settings) / sizeof(settings[0])];
+    } rows[] = {
+        {"good", {0, 0, 0, 0, 0, 0, 0, 0, 0}},
+        {"by-address", {1, 0, 0, 0, 1, 0, 0, 0, 0}},   /* of the third operand: the first number again */
+        {"by-neighbour", {0, 0, 0, 0, 0, 0, 0, 0, 0}}, /* the first and the third have the same */
+        {"by-leading", {0, 0, 0, 0, 0, 0, 1, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t k = 0; k < sizeof(settings) / sizeof(settings[0]); k++) {
+            char base[65], at[65];
+            struct kit_session session;
+            kit_session_init(&session, &fake_program, &kit_cpu);
+            digest_at(&session, rows[i].mode, "", base);
+            digest_at(&session, rows[i].mode, settings[k], at);
+            assert_int_equal(strcmp(base, at) != 0, rows[i].moves[k]);
+            digest_at(&session, rows[i].mode, "", at);
+            assert_string_equal(base, at);
+            kit_session_drop(&session);
+        }
+    }
+}
+
+/* Of other settings an allocator may or may not give the same place again; "good" reads none. */
+static void heap_moves_what_allocates(void **state)
+{
+    char base[65], at[65];
+    struct kit_session session;
+    kit_session_init(&session, &fake_program, &kit_cpu);
+    digest_at(&session, "by-heap", "", base);
+    digest_at(&session, "by-heap", "heap", at);
+    assert_string_not_equal(base, at);
+    kit_session_drop(&session);
+}
+
+/* A number for each operand in turn, the last ones by those before. */
+static void offsets_are_dealt_in_turn(void **state)
+{
+    static const struct {
+        const char *setting;
+        bool moves;
+    } rows[] = {{"0,0,4", true}, {"4,0,0", true}, {"4,0,4", false}, {"0,4,0", false}, {"4,4,4", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char base[65], at[65];
+        struct kit_session session;
+        kit_session_init(&session, &fake_program, &kit_cpu);
+        digest_at(&session, "by-neighbour", "", base);
+        digest_at(&session, "by-neighbour", rows[i].setting, at);
+        assert_int_equal(strcmp(base, at) != 0, rows[i].moves);
+        kit_session_drop(&session);
+    }
+}
+
+static void no_leading_dimension_is_no_setting(void **state)
+{
+    struct kit_session session;
+    int rc;
+    kit_session_init(&session, &fake_program, &kit_cpu);
+    const struct ask chosen = {.mode = "good", .chosen = true, .axis = "align", .setting = "ld+1"};
+    assert_null(ask_in(&session, &chosen, &rc));
+    assert_int_equal(rc, KIT_SKIPPED);
+    assert_string_equal(kit_outcome()->reason, "unsupported");
+    assert_non_null(strstr(kit_outcome()->text, "leading dimension"));
+    kit_session_drop(&session);
+}
+
 /* The text stands in the report's body: it says what is needed, not what happens to be left. */
 static void memory_that_is_short_is_told_the_same_each_time(void **state)
 {
@@ -336,7 +431,9 @@ static void memory_that_is_short_is_told_the_same_each_time(void **state)
         .count = 1, .operand = {{.name = "c", .role = KIT_OUT, .ndim = 1, .shape = {4}, .batch_dim = -1}}};
     const struct kit_prepared prepared = {.workspace_bytes = (size_t)1 << 50};
     struct kit_operands operands;
-    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, 0), KIT_SKIPPED);
+    const size_t offsets[KIT_MAX_OPERANDS] = {0};
+    assert_int_equal(kit_operands_alloc(&operands, &kit_cpu, NULL, &shape, &prepared, 1, offsets),
+                     KIT_SKIPPED);
     assert_string_equal(kit_outcome()->text, "needs 1073741952 MiB of memory, more than is left");
 }
 
@@ -356,6 +453,10 @@ int main(void)
         cmocka_unit_test(bad_descriptions_are_refused),
         cmocka_unit_test(strides_are_followed),
         cmocka_unit_test(offset_moves_each_operand),
+        cmocka_unit_test(align_moves_what_depends_on_it),
+        cmocka_unit_test(heap_moves_what_allocates),
+        cmocka_unit_test(offsets_are_dealt_in_turn),
+        cmocka_unit_test(no_leading_dimension_is_no_setting),
         cmocka_unit_test(memory_that_is_short_is_told_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

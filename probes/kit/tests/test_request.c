@@ -128,6 +128,17 @@ static void settings_are_taken_apart(void **state)
     assert_int_equal(setting.busy, KIT_BUSY_MEMORY);
     assert_int_equal(kit_setting_parse("concurrency", "16", &setting), KIT_OK);
     assert_int_equal(setting.lanes, 16);
+    assert_int_equal(kit_setting_parse("align", "0,4096,3", &setting), KIT_OK);
+    assert_int_equal(setting.align.offsets, 3);
+    assert_int_equal(setting.align.offset[1], 4096);
+    assert_int_equal(setting.align.offset[2], 3);
+    assert_false(setting.align.heap || setting.align.widen);
+    assert_int_equal(kit_setting_parse("align", "ld+33", &setting), KIT_OK);
+    assert_int_equal(setting.align.widen, 33);
+    assert_false(setting.align.heap || setting.align.offsets);
+    assert_int_equal(kit_setting_parse("align", "heap", &setting), KIT_OK);
+    assert_true(setting.align.heap);
+    assert_false(setting.align.widen || setting.align.offsets);
 }
 
 static void bad_settings_are_refused(void **state)
@@ -141,6 +152,18 @@ static void bad_settings_are_refused(void **state)
         {"threads", "4*2"},
         {"align", "0"},
         {"align", "4097"},
+        {"align", ""},
+        {"align", "0,0"},
+        {"align", "4,"},
+        {"align", ",4"},
+        {"align", "4,-4"},
+        {"align", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"},
+        {"align", "ld"},
+        {"align", "ld+"},
+        {"align", "ld+0"},
+        {"align", "ld+1,4"},
+        {"align", "ld-1"},
+        {"align", "heaps"},
         {"algorithm", ""},
         {"algorithm", "-1"},
         {"algorithm", "1/2"},
