@@ -285,7 +285,9 @@ int dp_manual_program(const struct dp_manual *manual, struct dp_text *out, struc
 static const struct {
     const char *command, *heading, *title, *schema;
 } sections[] = {
+    {"run", "LEVELS", "How hard it looked", NULL},
     {"run", "AXES", "What is varied", NULL},
+    {"list", "FAMILIES", "What is measured", NULL},
     {"run", "LIBRARIES", "Which library is measured", NULL},
     {"doctor", "LIBRARIES", "Which library is measured", NULL},
     {"show", "FORMATS", "In CI", NULL},

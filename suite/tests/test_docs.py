@@ -124,6 +124,7 @@ class Pages(unittest.TestCase):
 
     def test_sections_of_a_command(self):
         for page, heading, words in (("detprobe-run.1", "AXES", "poison"), ("detprobe-gate.1", "POLICY", "expires"),
+                                     ("detprobe-run.1", "LEVELS", "quick"), ("detprobe-list.1", "FAMILIES", "cpu/fft"),
                                      ("detprobe-show.1", "FORMATS", "junit"),
                                      ("detprobe-verify.1", "SIGNED REPORTS", "--require-signed")):
             self.assertIn(words, section(page, heading))
@@ -333,6 +334,11 @@ class Options(unittest.TestCase):
         table = (TOP / "README.md").read_text().split("\n## Commands\n")[1].strip().split("\n\n")[0]
         named = [name for row in table.splitlines() for name in re.findall(r"`detprobe ([\w-]+)", row.split(" | ")[0])]
         self.assertEqual(sorted(named), commands())
+
+    def test_readme_names_each_family(self):
+        table = (TOP / "README.md").read_text().split("\n## What is measured\n")[1].split("\n## ")[0]
+        listed = json.loads(run([DETPROBE, "list", "--json"]).stdout)
+        self.assertEqual(set(re.findall(r"`(\w+/[\w-]+)`", table)), {case["id"].rsplit("/", 1)[0] for case in listed})
 
     def test_hidden_command(self):
         self.assertNotIn("__complete", run([DETPROBE, "--help"]).stdout)
