@@ -10,7 +10,7 @@ import types
 from unittest import mock
 
 print("loading tensorflow " * 1000)
-__version__ = "0.0"
+__version__ = "2.21.0"
 bfloat16, float32, int32 = "bfloat16", "f", "i"
 DETERMINISTIC = []  # one truth, once somebody asked
 

@@ -9,7 +9,7 @@ import types
 import warnings
 
 print("loading torch " * 1000)
-__version__ = "0.0"
+__version__ = "2.15.0"
 float64, float32, float16, bfloat16 = "d", "f", "e", "b16"
 int64, int32, int16, int8, uint8, bool = "q", "i", "h", "b", "B", "?"
 FLAG, COUNT = [False, False], [3]

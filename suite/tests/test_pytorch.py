@@ -113,7 +113,7 @@ class Verdicts(unittest.TestCase):
     def test_libraries(self):
         self.run_fake("scatter-add-cpu-off", expect=0)
         found = {row["role"]: row for row in self.report["body"]["environment"]["libraries"]}
-        self.assertEqual((found["torch"]["version"], found["torch"]["config"]), ("0.0", "cpu=NONE cuda=none"))
+        self.assertEqual((found["torch"]["version"], found["torch"]["config"]), ("2.15.0", "cpu=NONE cuda=none"))
         self.assertEqual((found["torch-onednn"]["name"], found["torch-onednn"]["version"]), ("oneDNN", "1.2.3"))
         self.assertNotIn("torch-mkl", found)
 
