@@ -389,7 +389,12 @@ static void put_real(const struct filling *f, struct dp_text *out)
 static void put_declare(const struct filling *f, struct dp_text *out)
 {
     const struct threads *function = f->sides.function;
+    const char *prototype = dp_json_string(f->template, "prototype", NULL);
     put_lines(out, f->item, f->language, json_object_get(f->template, "declare"), "\n");
+    if (prototype) {
+        dp_text_put(out, "\n");
+        put_template(out, f->item, f->language, prototype);
+    }
     if (function) {
         dp_text_printf(out, "\nvoid %s(%s);", function->function, function->type);
     }
