@@ -172,21 +172,24 @@ static void hold_signals(void)
     sigprocmask(SIG_BLOCK, &stops, NULL);
 }
 
-/* Where bits moved the order of additions says why. */
-static int explain(struct run *run, struct dp_err *err)
+/* Runs what was added to the plan, and judges all of it anew. */
+static int judge_further(struct run *run, int round, struct dp_err *err)
 {
-    const size_t planned = run->plan.request_count;
-    dp_plan_add_orders(&run->plan, run->judged.moved, run->judged.moved_count);
-    if (run->plan.request_count == planned || run->verdict.signal) {
-        return 0;
-    }
     dp_answers_grow(&run->answers, run->plan.request_count);
     if (execute(run, /* in_turns */ false, err) != 0) {
         return -1;
     }
     dp_judged_free(&run->judged);
-    dp_judge(&run->plan, &run->answers, 0, &run->judged);
+    dp_judge(&run->plan, &run->answers, round, &run->judged);
     return 0;
+}
+
+/* Where bits moved the order of additions says why. */
+static int reveal_orders(struct run *run, struct dp_err *err)
+{
+    const size_t planned = run->plan.request_count;
+    dp_plan_add_orders(&run->plan, run->judged.moved, run->judged.moved_count);
+    return run->plan.request_count == planned || run->verdict.signal ? 0 : judge_further(run, 0, err);
 }
 
 /* Judges the first pass, then what each further stage of a sequential plan adds to it. */
@@ -195,12 +198,9 @@ static int stages(struct run *run, struct dp_err *err)
     dp_judge(&run->plan, &run->answers, 0, &run->judged);
     while (!run->verdict.signal &&
            dp_plan_add_stage(&run->plan, run->judged.doubtful, run->judged.doubtful_count)) {
-        dp_answers_grow(&run->answers, run->plan.request_count);
-        if (execute(run, /* in_turns */ false, err) != 0) {
+        if (judge_further(run, 0, err) != 0) {
             return -1;
         }
-        dp_judged_free(&run->judged);
-        dp_judge(&run->plan, &run->answers, 0, &run->judged);
     }
     return 0;
 }
@@ -233,18 +233,15 @@ static int passes(struct run *run, struct dp_err *err)
         execute(run, /* in_turns */ false, err) != 0) {
         return -1;
     }
-    if (stages(run, err) != 0 || explain(run, err) != 0) {
+    if (stages(run, err) != 0 || reveal_orders(run, err) != 0) {
         return -1;
     }
     for (int round = 1; round <= DP_RETEST_ROUNDS && run->judged.suspect_count > 0 && !run->verdict.signal;
          round++) {
         dp_plan_add_retest(&run->plan, run->judged.suspects, run->judged.suspect_count, round);
-        dp_answers_grow(&run->answers, run->plan.request_count);
-        if (execute(run, /* in_turns */ false, err) != 0) {
+        if (judge_further(run, round, err) != 0) {
             return -1;
         }
-        dp_judged_free(&run->judged);
-        dp_judge(&run->plan, &run->answers, round, &run->judged);
     }
     return time_pairs(run, err);
 }
