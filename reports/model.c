@@ -316,6 +316,17 @@ void dp_report_forget_settings(json_t *report)
     }
 }
 
+const json_t *dp_report_entry(const json_t *entries, const char *id)
+{
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        const json_t *entry = json_array_get(entries, i);
+        if (strcmp(dp_json_string(entry, "case", ""), id) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 bool dp_result_is(const json_t *result, const char *observed)
 {
     return strcmp(dp_json_string(result, "observed", ""), observed) == 0;

@@ -41,6 +41,8 @@ void dp_report_forget_settings(json_t *report);
  * against this one by a test. */
 extern const char *const dp_report_axes[];
 
+/* Of body.results or measurements.cases the entry of this case, NULL: none. Borrowed. */
+const json_t *dp_report_entry(const json_t *entries, const char *id);
 /* Of an entry of body.results (or body.controls, for the first): is this what was observed; did it give a
  * verdict (repeats, varies, wrong); is its guarantee broken? */
 bool dp_result_is(const json_t *result, const char *observed);

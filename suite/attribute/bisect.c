@@ -32,19 +32,6 @@ struct bisection {
     json_t *fixed; /* {words, reason} of what differs and cannot be changed here */
 };
 
-static const json_t *entry_of(const json_t *list, const char *id)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(list, i, entry)
-    {
-        if (strcmp(dp_json_string(entry, "case", ""), id) == 0) {
-            return entry;
-        }
-    }
-    return NULL;
-}
-
 /* --- variables --- */
 
 static const json_t *setting_named(const char *name)
@@ -257,7 +244,7 @@ static void find_factors(struct bisection *b)
 
 /* --- the work --- */
 
-/* "bits": those of the report; "other_bits"; "varies". Static. */
+/* As the schema has it. Static. */
 static const char *seen_here(const struct dp_trial *trial, const json_t *result)
 {
     if (trial->kind == DP_TRIAL_VARIES) {
@@ -442,8 +429,8 @@ json_t *dp_bisect(struct dp_bench *bench, const struct dp_diff_side sides[2], bo
         const json_t *body = json_object_get(sides[i].report, "body");
         const json_t *measurements = json_object_get(sides[i].report, "measurements");
         b.environment[i] = json_object_get(body, "environment");
-        b.result[i] = entry_of(json_object_get(body, "results"), bench->item->id);
-        b.measured[i] = entry_of(json_object_get(measurements, "cases"), bench->item->id);
+        b.result[i] = dp_report_entry(json_object_get(body, "results"), bench->item->id);
+        b.measured[i] = dp_report_entry(json_object_get(measurements, "cases"), bench->item->id);
     }
     json_t *document = NULL, *hello = NULL;
     const int differ = dp_diff_comparable(sides, err) == 0 ? check(&b, sides, err) : -1;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "suite/attribute/reproduce.h"
 #include "suite/attribute/search.h"
 #include "suite/base/json.h"
@@ -168,19 +169,6 @@ static json_t *document(struct dp_bench *bench, const struct dp_search *search, 
     return ret;
 }
 
-static const json_t *result_of(const json_t *report, const char *id)
-{
-    size_t i;
-    json_t *result;
-    json_array_foreach(json_object_get(json_object_get(report, "body"), "results"), i, result)
-    {
-        if (strcmp(dp_json_string(result, "case", ""), id) == 0) {
-            return result;
-        }
-    }
-    return NULL;
-}
-
 static struct dp_search search_for(struct dp_bench *bench, const struct dp_factors *factors,
                                    const struct dp_trial *base, struct dp_amount amount)
 {
@@ -201,8 +189,8 @@ static struct dp_search search_for(struct dp_bench *bench, const struct dp_facto
 
 json_t *dp_explain(struct dp_bench *bench, const json_t *report, int runs, struct dp_err *err)
 {
-    const json_t *result = result_of(report, bench->item->id);
-    const json_t *environment = json_object_get(json_object_get(report, "body"), "environment");
+    const json_t *body = json_object_get(report, "body"), *environment = json_object_get(body, "environment");
+    const json_t *result = dp_report_entry(json_object_get(body, "results"), bench->item->id);
     const struct dp_amount amount = dp_explain_amount(bench->item, runs);
     json_t *hello = dp_run_hello(bench->item->program, bench->stack, bench->timeout_ns), *ret = NULL;
     struct dp_factors factors;

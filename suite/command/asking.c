@@ -7,25 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/command/running.h"
 
-static const json_t *result_of(const json_t *report, const char *id)
+static const json_t *results_of(const json_t *report)
 {
-    const json_t *results = json_object_get(json_object_get(report, "body"), "results");
-    const json_t *found = NULL;
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
-        found = strcmp(dp_json_string(result, "case", ""), id) == 0 ? result : found;
-    }
-    return found;
+    return json_object_get(json_object_get(report, "body"), "results");
 }
 
 int asking_has(const json_t *report, const char *name, const char *id, struct dp_err *err)
 {
-    const json_t *results = json_object_get(json_object_get(report, "body"), "results");
-    if (result_of(report, id)) {
+    const json_t *results = results_of(report);
+    if (dp_report_entry(results, id)) {
         return 0;
     }
     const char **ids = dp_alloc(json_array_size(results) + 1, sizeof(*ids));
@@ -56,14 +51,14 @@ static int fits(const json_t *result, const struct dp_case *item, struct dp_err 
 
 int asking_fits(const json_t *report, const struct asking *asking, struct dp_err *err)
 {
-    return fits(result_of(report, asking->bench.item->id), asking->bench.item, err);
+    return fits(dp_report_entry(results_of(report), asking->bench.item->id), asking->bench.item, err);
 }
 
 static int find_case(const json_t *report, const char *id, struct asking *ret, struct dp_err *err)
 {
     const struct dp_case *item = dp_catalogue_find(&ret->catalogue, id);
     ret->bench.item = item;
-    return item ? fits(result_of(report, id), item, err)
+    return item ? fits(dp_report_entry(results_of(report), id), item, err)
                 : dp_err_set(err, DP_EXIT_NOTHING_RAN,
                              "no catalogue file here has case '%.120s', see DETPROBE_PROBE_PATH", id);
 }
