@@ -166,8 +166,7 @@ static int bisect(const struct bisect_options *o, const struct dp_strings *opera
         document = dp_bisect(&asking.bench, sides, o->load, err);
     }
     if (document && o->json) {
-        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-        putchar('\n');
+        dp_command_print(document);
     } else if (document) {
         print_text(document);
     }

@@ -6,6 +6,7 @@
 #ifndef DP_COMMAND_COMMAND_H
 #define DP_COMMAND_COMMAND_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "suite/base/err.h"
@@ -24,6 +25,8 @@ struct dp_command {
 
 /* How a command ends: with `code`, or where that is negative with the error's, which is printed. */
 int dp_command_end(int code, const struct dp_err *err);
+/* What '--json' prints. */
+void dp_command_print(const json_t *document);
 
 /* By name. What parses, prints help and writes the manual reads this table. */
 extern const struct dp_command *const dp_commands[];

@@ -5,6 +5,9 @@
 #include "suite/command/command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "suite/base/json.h"
 
 const struct dp_command *const dp_commands[] = {
     &dp_command_audit,  &dp_command_baseline,  &dp_command_bisect,   &dp_command_diff,
@@ -21,4 +24,11 @@ int dp_command_end(int code, const struct dp_err *err)
     }
     fprintf(stderr, "detprobe: %s\n", err->text);
     return err->code;
+}
+
+void dp_command_print(const json_t *document)
+{
+    char *text = dp_json_pretty(document);
+    fputs(text, stdout);
+    free(text);
 }

@@ -238,8 +238,7 @@ static int write_standalone(const struct explain_options *o, const struct dp_cas
 static void print(const struct explain_options *o, const json_t *document)
 {
     if (o->json) {
-        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-        putchar('\n');
+        dp_command_print(document);
     } else {
         print_text(document);
     }

@@ -76,7 +76,7 @@ static const struct dp_command_line command_line = {
 };
 
 /* One request and what belongs to it. */
-struct asking {
+struct inquiry {
     struct order_options options;
     struct dp_catalogue catalogue;
     struct dp_stack stack;
@@ -84,17 +84,17 @@ struct asking {
     const struct dp_case *item;
 };
 
-static int find_case(struct asking *asking, const struct dp_strings *operands, struct dp_err *err)
+static int find_case(struct inquiry *inquiry, const struct dp_strings *operands, struct dp_err *err)
 {
     const struct dp_strings none = {0};
     size_t count = 0;
     if (operands->count != 1) {
         return dp_err_set(err, DP_EXIT_USAGE, "'order' takes one case, see 'detprobe list'");
     }
-    bool *chosen = dp_alloc(asking->catalogue.case_count, sizeof(*chosen));
-    const int rc = dp_select(&asking->catalogue, operands, &none, chosen, err);
-    for (size_t i = 0; i < asking->catalogue.case_count; i++) {
-        asking->item = chosen[i] ? &asking->catalogue.cases[i] : asking->item;
+    bool *chosen = dp_alloc(inquiry->catalogue.case_count, sizeof(*chosen));
+    const int rc = dp_select(&inquiry->catalogue, operands, &none, chosen, err);
+    for (size_t i = 0; i < inquiry->catalogue.case_count; i++) {
+        inquiry->item = chosen[i] ? &inquiry->catalogue.cases[i] : inquiry->item;
         count += chosen[i];
     }
     free(chosen);
@@ -106,31 +106,31 @@ static int find_case(struct asking *asking, const struct dp_strings *operands, s
 }
 
 /* Asks the program; the answer is the first of `answers`. */
-static int ask(struct asking *asking, struct dp_err *err)
+static int ask(struct inquiry *inquiry, struct dp_err *err)
 {
-    const struct order_options *o = &asking->options;
+    const struct order_options *o = &inquiry->options;
     char *setting = o->threads ? dp_printf("%lld*%lld", (long long)o->threads, (long long)o->summands)
                                : dp_printf("%lld", (long long)o->summands);
     struct dp_request request = {.axis = o->threads ? "threads*order" : "order",
                                  .setting = setting,
                                  .set = "unit",
                                  .runs = DP_ORDER_RUNS_MAX};
-    const struct dp_plan plan = {.catalogue = &asking->catalogue,
+    const struct dp_plan plan = {.catalogue = &inquiry->catalogue,
                                  .options = {.seed = 1},
-                                 .cases = &asking->item,
+                                 .cases = &inquiry->item,
                                  .case_count = 1,
                                  .requests = &request,
                                  .request_count = 1};
     const struct dp_run_options options = {
-        .jobs = 1, .timeout_ns = o->timeout_ns, .stack = o->stack ? &asking->stack : NULL};
+        .jobs = 1, .timeout_ns = o->timeout_ns, .stack = o->stack ? &inquiry->stack : NULL};
     enum dp_run_end end = DP_RUN_DONE;
     int signal = 0;
     run_let_threads_sleep();
     dp_scratch_open();
-    int rc = dp_run(&plan, &asking->answers, &options, &end, &signal, err);
+    int rc = dp_run(&plan, &inquiry->answers, &options, &end, &signal, err);
     dp_scratch_close();
     free(setting);
-    return rc == 0 && !asking->answers.items[0]
+    return rc == 0 && !inquiry->answers.items[0]
                ? dp_err_set(err, DP_EXIT_SIGNAL + signal, "stopped by signal %d", signal)
                : rc;
 }
@@ -149,27 +149,27 @@ static bool has_kind(const json_t *answer, const char *kind)
 }
 
 /* The worst of the views, once they are printed: with status 0 there is a fingerprint. */
-static int end_of(const struct asking *asking, const json_t *answer, struct dp_err *err)
+static int end_of(const struct inquiry *inquiry, const json_t *answer, struct dp_err *err)
 {
     if (has_kind(answer, "varies")) {
         return DP_EXIT_FINDINGS;
     }
     if (has_kind(answer, "costly")) {
         return dp_err_set(err, DP_EXIT_NO_VERDICT,
-                          "gave up on '%s': too many pairs to ask, take a smaller '--n'", asking->item->id);
+                          "gave up on '%s': too many pairs to ask, take a smaller '--n'", inquiry->item->id);
     }
     return has_kind(answer, "none")
                ? dp_err_set(err, DP_EXIT_NOTHING_RAN,
                             "'%s' has no order to show: its sums repeat and are of no tree of additions",
-                            asking->item->id)
+                            inquiry->item->id)
                : DP_EXIT_OK;
 }
 
-static json_t *libraries_of(const struct asking *asking)
+static json_t *libraries_of(const struct inquiry *inquiry)
 {
     json_t *libraries = json_array();
     dp_environment_add_libraries(libraries, NULL,
-                                 json_object_get(asking->answers.hellos, asking->item->program->name));
+                                 json_object_get(inquiry->answers.hellos, inquiry->item->program->name));
     return libraries;
 }
 
@@ -181,7 +181,7 @@ static bool tree_of(const json_t *view, struct dp_order_tree *ret)
                               &err) == 0;
 }
 
-static void print_json(const struct asking *asking, const json_t *answer)
+static void print_json(const struct inquiry *inquiry, const json_t *answer)
 {
     json_t *shown = json_deep_copy(answer);
     char fingerprint[65];
@@ -189,8 +189,8 @@ static void print_json(const struct asking *asking, const json_t *answer)
     json_t *view;
     json_object_del(shown, "type");
     json_object_del(shown, "spent_ns");
-    json_object_set_new(shown, "case", json_string(asking->item->id));
-    json_object_set_new(shown, "libraries", libraries_of(asking));
+    json_object_set_new(shown, "case", json_string(inquiry->item->id));
+    json_object_set_new(shown, "libraries", libraries_of(inquiry));
     json_object_set_new(shown, "fingerprint",
                         dp_order_fingerprint(answer, fingerprint) ? json_string(fingerprint) : json_null());
     json_array_foreach(json_object_get(shown, "views"), i, view)
@@ -207,8 +207,7 @@ static void print_json(const struct asking *asking, const json_t *answer)
         json_object_del(view, "parents");
         free(words);
     }
-    json_dumpf(shown, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-    putchar('\n');
+    dp_command_print(shown);
     json_decref(shown);
 }
 
@@ -224,11 +223,11 @@ static void print_dot(const json_t *answer)
     }
 }
 
-static void print_facts(const struct asking *asking, const json_t *answer)
+static void print_facts(const struct inquiry *inquiry, const json_t *answer)
 {
-    json_t *libraries = libraries_of(asking), *library, *index;
+    json_t *libraries = libraries_of(inquiry), *library, *index;
     size_t i;
-    printf("%-11s %s\n", "case", asking->item->id);
+    printf("%-11s %s\n", "case", inquiry->item->id);
     json_array_foreach(libraries, i, library)
     {
         char *line = dp_printf("%s %s %s", dp_json_string(library, "name", ""),
@@ -255,12 +254,12 @@ static void print_facts(const struct asking *asking, const json_t *answer)
            (long long)dp_json_int(answer, "runs", 0));
 }
 
-static void print_text(const struct asking *asking, const json_t *answer)
+static void print_text(const struct inquiry *inquiry, const json_t *answer)
 {
     char fingerprint[65];
     size_t i;
     json_t *view;
-    print_facts(asking, answer);
+    print_facts(inquiry, answer);
     json_array_foreach(json_object_get(answer, "views"), i, view)
     {
         char *words = dp_order_view_words(view);
@@ -284,10 +283,10 @@ static void print_text(const struct asking *asking, const json_t *answer)
 }
 
 /* Why nothing was shown, in words of this command: 'threads*order' is the protocol's. */
-static const char *reason_of(const struct asking *asking, const char *text)
+static const char *reason_of(const struct inquiry *inquiry, const char *text)
 {
     const json_t *axes =
-        json_object_get(json_object_get(asking->answers.hellos, asking->item->program->name), "axes");
+        json_object_get(json_object_get(inquiry->answers.hellos, inquiry->item->program->name), "axes");
     if (!axes) {
         return text;
     }
@@ -295,62 +294,62 @@ static const char *reason_of(const struct asking *asking, const char *text)
         return "its program offers none; those of sums in C do, as 'cpu/gemm/*', 'cpu/blas/*', "
                "'cpu/reduce/*'";
     }
-    return asking->options.threads && !dp_json_array_has(axes, "threads")
+    return inquiry->options.threads && !dp_json_array_has(axes, "threads")
                ? "the library has no number of threads to set, leave '--threads' out"
                : text;
 }
 
 /* Prints what was answered; returns the exit code. */
-static int tell(const struct asking *asking, struct dp_err *err)
+static int tell(const struct inquiry *inquiry, struct dp_err *err)
 {
-    const json_t *answer = asking->answers.items[0];
+    const json_t *answer = inquiry->answers.items[0];
     const char *type = dp_json_string(answer, "type", ""), *text = dp_json_string(answer, "text", "");
     if (strcmp(type, "skip") == 0) {
         return dp_err_set(err, DP_EXIT_NOTHING_RAN, "'%s' has no order to show here: %.300s",
-                          asking->item->id, reason_of(asking, text));
+                          inquiry->item->id, reason_of(inquiry, text));
     }
     if (strcmp(type, "order") != 0) {
         return dp_err_set(err, DP_EXIT_NO_VERDICT, "cannot reveal the order of '%s': %.300s",
-                          asking->item->id, text);
+                          inquiry->item->id, text);
     }
-    if (asking->options.json) {
-        print_json(asking, answer);
-    } else if (asking->options.dot) {
+    if (inquiry->options.json) {
+        print_json(inquiry, answer);
+    } else if (inquiry->options.dot) {
         print_dot(answer);
     } else {
-        print_text(asking, answer);
+        print_text(inquiry, answer);
     }
-    return end_of(asking, answer, err);
+    return end_of(inquiry, answer, err);
 }
 
-static int reveal(struct asking *asking, const struct dp_strings *operands, struct dp_err *err)
+static int reveal(struct inquiry *inquiry, const struct dp_strings *operands, struct dp_err *err)
 {
-    const char *stack = asking->options.stack;
+    const char *stack = inquiry->options.stack;
     int rc = dp_stack_check_roles(err);
-    rc = rc == 0 ? dp_catalogue_load(&asking->catalogue, err) : rc;
-    rc = rc == 0 ? find_case(asking, operands, err) : rc;
-    rc = rc == 0 && stack ? dp_stack_open(stack, &asking->stack, err) : rc;
+    rc = rc == 0 ? dp_catalogue_load(&inquiry->catalogue, err) : rc;
+    rc = rc == 0 ? find_case(inquiry, operands, err) : rc;
+    rc = rc == 0 && stack ? dp_stack_open(stack, &inquiry->stack, err) : rc;
     if (rc == 0 && stack) {
-        dp_stack_apply(&asking->stack, &asking->catalogue);
+        dp_stack_apply(&inquiry->stack, &inquiry->catalogue);
     }
-    rc = rc == 0 ? ask(asking, err) : rc;
-    return rc == 0 ? tell(asking, err) : rc;
+    rc = rc == 0 ? ask(inquiry, err) : rc;
+    return rc == 0 ? tell(inquiry, err) : rc;
 }
 
 static int cmd_order(int argc, char **argv)
 {
-    struct asking asking = {.options = order_defaults};
+    struct inquiry inquiry = {.options = order_defaults};
     struct dp_strings operands = {0};
     struct dp_err err = {0};
     bool help = false;
-    int code = dp_options_parse(&command_line, argc, argv, &asking.options, &operands, &help, &err);
-    if (code == 0 && !help && asking.options.json && asking.options.dot) {
+    int code = dp_options_parse(&command_line, argc, argv, &inquiry.options, &operands, &help, &err);
+    if (code == 0 && !help && inquiry.options.json && inquiry.options.dot) {
         code = dp_err_set(&err, DP_EXIT_USAGE, "--json and --dot exclude each other");
     }
-    code = code == 0 && !help ? reveal(&asking, &operands, &err) : code;
-    dp_answers_free(&asking.answers);
-    dp_stack_free(&asking.stack);
-    dp_catalogue_free(&asking.catalogue);
+    code = code == 0 && !help ? reveal(&inquiry, &operands, &err) : code;
+    dp_answers_free(&inquiry.answers);
+    dp_stack_free(&inquiry.stack);
+    dp_catalogue_free(&inquiry.catalogue);
     free(operands.items);
     return dp_command_end(code, &err);
 }
