@@ -11,16 +11,16 @@
 #include "suite/base/host.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/judge/facts.h"
 #include "suite/plan/levels.h"
 
-/* What an axis is compared with: the base setting but for these, whose settings are compared with the first
- * of them; and whether it only disturbs. */
+/* The axes that are tried, and whether one only disturbs. */
 static const struct {
     const char *name;
-    bool among_themselves, disturbs;
+    bool disturbs;
 } axes[] = {
-    {"poison", false, true},  {"busy", false, true},  {"concurrency", false, true}, {"align", false, true},
-    {"threads", true, false}, {"batch", true, false}, {"algorithm", true, false},   {"isa", false, false},
+    {"poison", true},   {"busy", true},   {"concurrency", true}, {"align", true},
+    {"threads", false}, {"batch", false}, {"algorithm", false},  {"isa", false},
 };
 
 static const char *keep(struct dp_factors *factors, const char *string)
@@ -65,19 +65,20 @@ void dp_factors_add_to(struct dp_factors *factors, struct dp_factor *factor, con
 
 /* --- axes --- */
 
+/* Compared with the base setting, or with the first of them. */
 static void add_settings(struct dp_factors *factors, const struct dp_case *item, const struct dp_axis *axis,
-                         bool among_themselves, bool disturbs)
+                         bool disturbs)
 {
     const char *settings[DP_SETTING_MAX];
-    size_t count = dp_axis_settings(axis, dp_level_find("default"), settings);
-    if (axis->needs && strcmp(axis->needs, "choices") == 0) {
-        const size_t offered = (size_t)dp_json_int(item->json, "choices", 0);
-        count = offered < count ? offered : count;
+    const size_t count = dp_axis_settings(axis, dp_level_find("default"), item, settings);
+    const bool with_base = dp_axis_compared(axis->name)->with_base;
+    if (count == 0) {
+        return;
     }
     struct dp_factor *factor =
-        dp_factors_add(factors, DP_FACTOR_AXIS, axis->name, among_themselves ? settings[0] : "");
+        dp_factors_add(factors, DP_FACTOR_AXIS, axis->name, with_base ? "" : settings[0]);
     factor->disturbs = disturbs;
-    for (size_t i = among_themselves; i < count; i++) {
+    for (size_t i = !with_base; i < count; i++) {
         dp_factors_add_to(factors, factor, settings[i]);
     }
 }
@@ -117,7 +118,7 @@ static void add_axes(struct dp_factors *factors, const struct dp_case *item, con
         if (axis->extent == DP_EXTENT_ISA) {
             add_caps(factors, item, hello);
         } else if (dp_json_array_has(json_object_get(hello, "axes"), axes[i].name)) {
-            add_settings(factors, item, axis, axes[i].among_themselves, axes[i].disturbs);
+            add_settings(factors, item, axis, axes[i].disturbs);
         }
     }
 }

@@ -188,7 +188,7 @@ static bool in_round(const struct dp_fact *fact, const char *axis, int round)
            dp_request_varies(fact->request, axis);
 }
 
-static const struct dp_compared_axis *axis_named(const char *name)
+const struct dp_compared_axis *dp_axis_compared(const char *name)
 {
     static const struct dp_compared_axis none;
     for (size_t i = 0; i < DP_AXIS_COUNT; i++) {
@@ -201,7 +201,7 @@ static const struct dp_compared_axis *axis_named(const char *name)
 
 bool dp_fact_is_uncovered(const struct dp_case *item, const struct dp_fact *fact)
 {
-    return axis_named(fact->request->axis)->each_run && !dp_case_covers(item, fact->request->axis);
+    return dp_axis_compared(fact->request->axis)->each_run && !dp_case_covers(item, fact->request->axis);
 }
 
 /* Runs that differ where those at the base do not. */
@@ -225,7 +225,7 @@ struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int 
 {
     struct dp_moved moved = {0};
     const bool confounded = is_confounded_by_fresh(view, axis, round);
-    const struct dp_compared_axis *compared = axis_named(axis);
+    const struct dp_compared_axis *compared = dp_axis_compared(axis);
     for (size_t i = 0; i < view->count; i++) {
         const struct dp_fact *fact = view->facts[i];
         if (!in_round(fact, axis, round)) {

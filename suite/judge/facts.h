@@ -72,6 +72,8 @@ struct dp_compared_axis {
 };
 #define DP_AXIS_COUNT 11
 extern const struct dp_compared_axis dp_axes[DP_AXIS_COUNT];
+/* That of this name; of any other, one that is compared with nothing. */
+const struct dp_compared_axis *dp_axis_compared(const char *name);
 
 /* Is `axis` a factor of the request's axis ("threads" of "threads*repeat")? One that reveals an order varies
  * nothing. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/plan/levels.h"
 
@@ -74,17 +75,27 @@ static const struct dp_level levels[] = {
      .machine = true},
 };
 
+#define LIST(member) offsetof(struct dp_level, member)
+
 /* `batch*repeat` is left out of the deep level: it repeats what `batch` with two runs and `repeat` show
  * apart. */
 static const struct dp_axis axes[] = {
     {.name = "repeat", .extent = DP_EXTENT_FULL},
     {.name = "fresh", .extent = DP_EXTENT_FRESH},
-    {.name = "poison", .extent = DP_EXTENT_INVARIANT},
-    {.name = "busy", .extent = DP_EXTENT_FIRST, .backends = {"cpu", "cuda"}, .dear = "cpu"},
-    {.name = "concurrency", .extent = DP_EXTENT_FIRST, .backends = {"cpu", "cuda"}, .at_once = true},
-    {.name = "threads", .extent = DP_EXTENT_INVARIANT},
-    {.name = "batch", .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
-    {.name = "align", .extent = DP_EXTENT_INVARIANT, .needs = "align"},
+    {.name = "poison", .list = LIST(poison), .extent = DP_EXTENT_INVARIANT},
+    {.name = "busy",
+     .list = LIST(busy),
+     .extent = DP_EXTENT_FIRST,
+     .backends = {"cpu", "cuda"},
+     .dear = "cpu"},
+    {.name = "concurrency",
+     .list = LIST(concurrency),
+     .extent = DP_EXTENT_FIRST,
+     .backends = {"cpu", "cuda"},
+     .at_once = true},
+    {.name = "threads", .list = LIST(threads), .extent = DP_EXTENT_INVARIANT},
+    {.name = "batch", .list = LIST(batch), .extent = DP_EXTENT_INVARIANT, .needs = "batch"},
+    {.name = "align", .list = LIST(align), .extent = DP_EXTENT_INVARIANT, .needs = "align"},
     {.name = "algorithm", .extent = DP_EXTENT_INVARIANT, .needs = "choices"},
     {.name = "isa", .extent = DP_EXTENT_ISA, .needs = "isa"},
     {.name = "device", .extent = DP_EXTENT_DEVICE, .backends = {"cuda"}},
@@ -218,15 +229,6 @@ const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err)
     return axis;
 }
 
-static size_t copy_settings(const char *const *list, const char *ret_settings[DP_SETTING_MAX])
-{
-    size_t count = 0;
-    for (; list[count]; count++) {
-        ret_settings[count] = list[count];
-    }
-    return count;
-}
-
 bool dp_axis_reveals(const char *name)
 {
     const char *const last = strrchr(name, '*');
@@ -247,62 +249,6 @@ const char *dp_product_setting(const char *left, const char *right)
     return names[i];
 }
 
-static size_t pair_settings(const struct dp_level *level, const char *ret_settings[DP_SETTING_MAX])
-{
-    size_t count = 0;
-    for (size_t t = 0; level->threads[t]; t++) {
-        for (size_t b = 0; level->batch[b]; b++) {
-            ret_settings[count++] = dp_product_setting(level->threads[t], level->batch[b]);
-        }
-    }
-    return count;
-}
-
-/* Of the first factor, each with the number of summands. */
-static size_t order_settings(const struct dp_axis *axis, const struct dp_level *level,
-                             const char *ret_settings[DP_SETTING_MAX])
-{
-    char *factor = dp_printf("%.*s", (int)strcspn(axis->name, "*"), axis->name);
-    const size_t count = dp_axis_settings(find(factor), level, ret_settings);
-    for (size_t i = 0; i < count; i++) {
-        ret_settings[i] = dp_product_setting(ret_settings[i], DP_ORDER_SUMMANDS);
-    }
-    free(factor);
-    return count;
-}
-
-size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
-                        const char *ret_settings[DP_SETTING_MAX])
-{
-    if (strcmp(axis->name, "threads*batch") == 0) {
-        return pair_settings(level, ret_settings);
-    }
-    if (axis->reveals && axis->product) {
-        return order_settings(axis, level, ret_settings);
-    }
-    const char *const *list = axis->reveals ? order_once : once;
-    if (strcmp(axis->name, "algorithm") == 0) {
-        for (int i = 0; i < DP_CHOICES_MAX; i++) {
-            ret_settings[i] = dp_number_setting(i);
-        }
-        return DP_CHOICES_MAX;
-    }
-    if (strcmp(axis->name, "poison") == 0) {
-        list = level->poison;
-    } else if (strcmp(axis->name, "busy") == 0) {
-        list = level->busy;
-    } else if (axis->at_once) {
-        list = level->concurrency;
-    } else if (strncmp(axis->name, "threads", 7) == 0) {
-        list = level->threads;
-    } else if (strncmp(axis->name, "batch", 5) == 0) {
-        list = level->batch;
-    } else if (strcmp(axis->name, "align") == 0) {
-        list = level->align;
-    }
-    return copy_settings(list, ret_settings);
-}
-
 bool dp_axis_is_of(const struct dp_axis *axis, const char *backend)
 {
     bool any = false;
@@ -315,8 +261,8 @@ bool dp_axis_is_of(const struct dp_axis *axis, const char *backend)
     return !any;
 }
 
-/* Settings that only the programs of one backend know. */
-bool dp_setting_is_of(const char *axis, const char *setting, const char *backend)
+/* Some settings only the programs of one backend know. */
+static bool is_of(const char *axis, const char *setting, const char *backend)
 {
     static const struct {
         const char *axis, *setting, *backend;
@@ -327,6 +273,58 @@ bool dp_setting_is_of(const char *axis, const char *setting, const char *backend
         }
     }
     return true;
+}
+
+/* Of both factors; that of repeat is none. */
+static size_t product_settings(const struct dp_axis *axis, const struct dp_level *level,
+                               const struct dp_case *item, const char *ret_settings[DP_SETTING_MAX])
+{
+    const char *lefts[DP_SETTING_MAX], *rights[DP_SETTING_MAX];
+    char *left = NULL, *right = NULL;
+    size_t count = 0;
+    split_product(axis->name, &left, &right);
+    const size_t left_count = dp_axis_settings(find(left), level, item, lefts);
+    const size_t right_count = dp_axis_settings(find(right), level, item, rights);
+    for (size_t l = 0; l < left_count; l++) {
+        for (size_t r = 0; r < right_count && count < DP_SETTING_MAX; r++) {
+            ret_settings[count++] = rights[r][0] ? dp_product_setting(lefts[l], rights[r]) : lefts[l];
+        }
+    }
+    free(left);
+    free(right);
+    return count;
+}
+
+static size_t choice_settings(const struct dp_case *item, const char *ret_settings[DP_SETTING_MAX])
+{
+    const int choices = (int)dp_json_int(item->json, "choices", 0);
+    const int count = choices < DP_CHOICES_MAX ? choices : DP_CHOICES_MAX;
+    for (int i = 0; i < count; i++) {
+        ret_settings[i] = dp_number_setting(i);
+    }
+    return (size_t)count;
+}
+
+size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level, const struct dp_case *item,
+                        const char *ret_settings[DP_SETTING_MAX])
+{
+    if (axis->product) {
+        return product_settings(axis, level, item, ret_settings);
+    }
+    if (strcmp(axis->name, "algorithm") == 0) {
+        return choice_settings(item, ret_settings);
+    }
+    const char *const *list = axis->reveals ? order_once : once;
+    size_t count = 0;
+    if (axis->list) {
+        memcpy(&list, (const char *)level + axis->list, sizeof(list));
+    }
+    for (; *list; list++) {
+        if (is_of(axis->name, *list, item->backend)) {
+            ret_settings[count++] = *list;
+        }
+    }
+    return count;
 }
 
 const char *dp_number_setting(int n)

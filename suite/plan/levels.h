@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "suite/base/err.h"
+#include "suite/plan/catalogue.h"
 
 enum {
     DP_SETTING_MAX = 64, /* settings of one axis, products included */
@@ -54,6 +55,7 @@ struct dp_axis {
     bool product;            /* of other axes: only where asked for ... */
     bool deep;               /* ... or at a level with products */
     bool reveals;            /* an order; a product with what is taken where both factors are */
+    size_t list;             /* where a level has its settings, an offset; 0: nowhere */
     const char *needs;       /* only for cases with this catalogue member; NULL: for all */
     const char *backends[2]; /* whose programs vary it; others are not asked by themselves. Empty: all */
     const char *dear; /* the backend on whose programs it takes time: from level default on, and few runs
@@ -77,11 +79,10 @@ const struct dp_axis *dp_axis_find(const char *word, struct dp_err *err);
 /* Is it an order that this axis asks for ("order", or a product that ends in it)? */
 bool dp_axis_reveals(const char *name);
 
-/* The settings of an axis at a level (all but `fresh`), static strings. Returns their number. */
-size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level,
+/* The settings of an axis at a level for a case (all axes but `fresh`, device and isa), static strings.
+ * Returns their number. */
+size_t dp_axis_settings(const struct dp_axis *axis, const struct dp_level *level, const struct dp_case *item,
                         const char *ret_settings[DP_SETTING_MAX]);
-/* Whether programs of the backend know the setting at all. */
-bool dp_setting_is_of(const char *axis, const char *setting, const char *backend);
 /* Whether programs of the backend vary the axis. */
 bool dp_axis_is_of(const struct dp_axis *axis, const char *backend);
 /* A setting that is a number (of a fresh process, a device, a choice), 0 <= n <= DP_FRESH_MAX: a static

@@ -239,15 +239,9 @@ static void visit_settings(const struct scheme *scheme, const struct share *shar
 {
     const int given = request.runs;
     const char *settings[DP_SETTING_MAX];
-    size_t count = dp_axis_settings(axis, scheme->level, settings);
-    if (axis->needs && strcmp(axis->needs, "choices") == 0) {
-        count = (size_t)dp_json_int(share->item->json, "choices", 0);
-    }
+    const size_t count = dp_axis_settings(axis, scheme->level, share->item, settings);
     request.axis = axis->name;
     for (size_t i = 0; i < count; i++) {
-        if (!dp_setting_is_of(axis->name, settings[i], share->item->backend)) {
-            continue;
-        }
         request.setting = settings[i];
         request.runs = given ? given : runs_of(scheme, share, axis, settings[i]);
         visit(context, &request);
