@@ -116,6 +116,10 @@ char *dp_orders_note(const json_t *result, const json_t *entry)
     for (size_t i = 0; i < json_array_size(axes); i++) {
         add_axis(&line, entry, json_string_value(json_array_get(axes, i)));
     }
+    const char *words = dp_json_string(json_object_get(result, "order"), "words", NULL);
+    if (!line.data && words) {
+        return dp_printf("adds up %s", words);
+    }
     return line.data ? line.data : dp_strdup("");
 }
 

@@ -42,8 +42,8 @@ void dp_sheet_prices(const struct dp_sheet *sheet);
 char *dp_evidence(const struct dp_sheet *sheet, const json_t *result);
 /* And in a sentence, maybe empty. Owned. */
 char *dp_evidence_note(const struct dp_sheet *sheet, const json_t *result);
-/* Why its bits moved along the axes that it is sensitive to: by another order of additions, or not, maybe
- * empty. Owned. */
+/* Why its bits moved along the axes that it is sensitive to, by another order of additions or not; else the
+ * order at the base setting. Maybe empty. Owned. */
 char *dp_orders_note(const json_t *result, const json_t *entry);
 /* Which implementations give the same bits, where some do not: "bits by algorithm: jit = gemm, ref". Owned.
  */

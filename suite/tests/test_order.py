@@ -10,6 +10,7 @@ usage: test_order.py DETPROBE FOLDER_OF_SUMS [TEST...]
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -281,9 +282,18 @@ class Run(unittest.TestCase):
         self.assertEqual(along("forward"), [("repeat", "", KNOWN["forward"])])
         self.assertEqual(self.results["forward-16x255"]["sensitive_to"], [])
         text = " ".join(self.run_detprobe("show", self.path, "--verbose").split())
+        self.assertIn(f"adds up {KNOWN['backward']}", text)
         self.assertIn(f"batch: {KNOWN['forward']} (1/0) → {KNOWN['lanes']} (16/15)", text)
         self.assertIn("batch: the same order in other arithmetic: in order; in f32 (1/0) → in order; in f64 (16/15)", text)
         self.assertIn("where bits moved, the order of additions did too: along batch in 1 of 2", text)
+
+    def test_page(self):
+        page = self.run_detprobe("show", self.path, "--format", "html")
+        data = json.loads(re.search('id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+        notes = [case.get("note", "") for case in data["cases"]]
+        self.assertIn(f"adds up {KNOWN['backward']}", notes)
+        self.assertIn(f"batch: {KNOWN['forward']} (1/0) → {KNOWN['lanes']} (16/15)", notes)
+        self.assertIn("where bits moved, the order of additions did too", page)
 
     def other_bits(self, name, orders):
         """The report with other bits of some cases, and these orders of theirs."""
