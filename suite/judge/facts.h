@@ -152,7 +152,8 @@ json_t *dp_order_json(const struct dp_view *view);
  * was asked for. Owned. */
 json_t *dp_orders_json(const struct dp_view *view);
 /* The requests of the settings along which bits move, one for each result that an axis has: where an order
- * says why. `ret` has room for all of the view. Returns their number. */
+ * says why. None where the base setting has no order to show. `ret` has room for all of the view. Returns
+ * their number. */
 size_t dp_moved_settings(const struct dp_view *view, size_t *ret);
 
 /* The controls of a plan: body.controls[], and what they say about each backend. */

@@ -152,10 +152,23 @@ static bool is_known(const struct dp_view *view, size_t place)
     return false;
 }
 
+/* Was an order asked for at the base setting, and is there none, or at too high a price? */
+static bool shows_none(const struct dp_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct dp_fact *fact = view->facts[i];
+        if (is_asked(fact) && is_base(fact)) {
+            const json_t *first = json_array_get(json_object_get(fact->answer, "views"), 0);
+            return fact->kind != DP_FACT_ORDER || strcmp(dp_json_string(first, "kind", ""), "costly") == 0;
+        }
+    }
+    return false;
+}
+
 size_t dp_moved_settings(const struct dp_view *view, size_t *ret)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->count; i++) {
+    for (size_t i = 0; i < view->count && !shows_none(view); i++) {
         const struct dp_fact *fact = view->facts[i];
         if (is_setting(fact) && !is_known(view, i) && dp_axis_moved(view, fact->request->axis, 0).moved) {
             ret[count++] = (size_t)(fact->request - view->plan->requests);

@@ -108,6 +108,8 @@ static const struct dp_axis axes[] = {
     {.name = "algorithm*order",
      .extent = DP_EXTENT_ORDER,
      .product = true,
+     .deep =
+         true, /* the slowest of a library are among them, and that another one adds otherwise is no news */
      .reveals = true,
      .needs = "choices"},
     {.name = "isa*order", .extent = DP_EXTENT_ISA, .product = true, .reveals = true, .needs = "isa"},

@@ -51,14 +51,15 @@ static size_t place_of(const struct scheme *scheme, const char *name, size_t len
     return i;
 }
 
-/* Orders are revealed where an axis moves bits, if both are taken. *ret_asked: both were asked for. */
+/* Orders are revealed where an axis moves bits, if both are taken, by some only at a level with products or
+ * where they are asked for. *ret_asked: both were asked for. */
 static bool takes_factors(const struct scheme *scheme, const struct dp_axis *axis, bool *ret_asked)
 {
     const size_t varied = place_of(scheme, axis->name, strcspn(axis->name, "*"));
     const size_t order = place_of(scheme, "order", strlen("order"));
     const bool both = varied < scheme->axis_count && order < scheme->axis_count;
     *ret_asked = both && scheme->asked[varied] && scheme->asked[order];
-    return both;
+    return both && (!axis->deep || scheme->level->products || *ret_asked);
 }
 
 /* What a level takes by itself. */

@@ -78,6 +78,7 @@ static void what_a_level_reveals(void **state)
         check_given(g, asked[i].requests, asked[i].requests ? 1 : 0, asked[i].runs);
         check_given(given(&plan, asked[i].id, "threads*order", NULL), 0, 0, 0); /* once bits have moved */
         assert_int_equal(has_axis(&plan, "threads*order"), strcmp(asked[i].level, "quick") != 0);
+        assert_int_equal(has_axis(&plan, "algorithm*order"), strcmp(asked[i].level, "deep") == 0);
         dp_plan_free(&plan);
     }
 }
@@ -252,7 +253,15 @@ static void the_settings_that_moved(void **state)
     assert_int_equal(lab->judged.moved_count, 2);
     assert_int_equal(lab->judged.moved[0], first);
     assert_int_equal(lab->judged.moved[1], first + 2);
-    lab_ask(lab, 0, "order", "512", 0, "unit", 1000, order_of("tree", IN_ORDER, 0));
+    /* where the base setting shows none, or only at a high price, no other is asked */
+    const size_t base =
+        lab_ask(lab, 0, "order", "512", 0, "unit", 1000, lab_skip("unsupported", "no plain sum"));
+    lab_judge(lab, 0);
+    assert_int_equal(lab->judged.moved_count, 0);
+    lab_set(lab, base, order_of("costly", NULL, 0));
+    lab_judge(lab, 0);
+    assert_int_equal(lab->judged.moved_count, 0);
+    lab_set(lab, base, order_of("tree", IN_ORDER, 0));
     lab_ask(lab, 0, "threads*order", "1*512", 0, "unit", 1000, order_of("tree", IN_ORDER, 0));
     lab_ask(lab, 0, "threads*order", "2*512", 0, "unit", 1000, order_of("tree", IN_REVERSE, 0));
     lab_ask(lab, 0, "batch*order", "1/0*512", 0, "unit", 1000, order_of("tree", IN_ORDER, 0));
