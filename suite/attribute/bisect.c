@@ -244,13 +244,14 @@ static void find_factors(struct bisection *b)
 
 /* --- the work --- */
 
-/* As the schema has it. Static. */
+/* A word of the schema for a side. Static. */
 static const char *seen_here(const struct dp_trial *trial, const json_t *result)
 {
+    const bool varied = dp_result_is(result, "varies");
     if (trial->kind == DP_TRIAL_VARIES) {
-        return dp_result_is(result, "varies") ? "as_in_report" : "varies";
+        return varied ? "as_in_report" : "varies";
     }
-    return dp_same_outputs(trial->outputs, result) == 1 ? "as_in_report" : "other_bits";
+    return varied ? "repeats" : dp_same_outputs(trial->outputs, result) == 1 ? "as_in_report" : "other_bits";
 }
 
 static size_t all_choices(const struct dp_factors *factors, struct dp_choice *ret)
@@ -258,7 +259,7 @@ static size_t all_choices(const struct dp_factors *factors, struct dp_choice *re
     size_t count = 0;
     for (size_t f = 0; f < factors->count; f++) {
         if (factors->items[f].to_count > 0) {
-            ret[count++] = (struct dp_choice){f, factors->items[f].to[0]};
+            ret[count++] = (struct dp_choice){f, factors->items[f].from, factors->items[f].to[0]};
         }
     }
     return count;
@@ -352,11 +353,11 @@ static int work(struct bisection *b, json_t *document, struct dp_err *err)
     const bool varied = dp_result_is(b->result[0], "varies");
     const struct dp_amount long_amount = dp_explain_amount(b->bench->item, 0);
     const bool steady = !varied && !dp_result_is(b->result[1], "varies");
-    const struct dp_search search = {.bench = b->bench,
-                                     .factors = &b->factors,
-                                     .effect = varied ? DP_EFFECT_STEADIES : DP_EFFECT_MOVES,
-                                     .first = steady ? amount : long_amount,
-                                     .again = steady ? amount : long_amount};
+    struct dp_search search = {.bench = b->bench,
+                               .factors = &b->factors,
+                               .effect = varied ? DP_EFFECT_STEADIES : DP_EFFECT_MOVES,
+                               .first = steady ? amount : long_amount,
+                               .again = steady ? amount : long_amount};
     struct dp_choice *choices = dp_alloc(b->factors.count + 1, sizeof(*choices));
     size_t count = all_choices(&b->factors, choices);
     struct dp_setup setups[2] = {dp_setup_of(&b->factors, choices, count, true),
@@ -369,13 +370,16 @@ static int work(struct bisection *b, json_t *document, struct dp_err *err)
             rc = dp_err_set(err, trials[i].skipped ? DP_EXIT_NOTHING_RAN : DP_EXIT_NO_VERDICT,
                             "'%s' cannot run here as in the %s report: %.300s", b->bench->item->id,
                             i ? "second" : "first", trials[i].why);
+        } else if (trials[i].kind == DP_TRIAL_VARIES) {
+            search.again = dp_amount_to_keep(&trials[i], long_amount);
         }
     }
     if (rc == 0) {
         here = json_pack("{ss ss}", "before", seen_here(&trials[0], b->result[0]), "after",
                          seen_here(&trials[1], b->result[1]));
         const char *effect;
-        int found = count ? dp_search_try(&search, choices, count, search.first, &effect, err) : 0;
+        const bool shows = count > 0 && (!varied || trials[0].kind == DP_TRIAL_VARIES);
+        int found = shows ? dp_search_try(&search, choices, count, search.first, &effect, err) : 0;
         found = found > 0 ? reduce(b, &search, choices, &count, document, err) : found;
         rc = found < 0 ? -1 : 0;
         json_object_set_new(document, "outcome",

@@ -19,7 +19,8 @@
 
 enum {
     SEEDS = 3,
-    PROCESSES = 3,
+    PROCESSES = 8,          /* what differs in half of them passes for repeating once in 128 times */
+    PROCESSES_TO_KEEP = 12, /* in a third of them: once in a hundred times */
     RUNS = 25,
     LEAST_RUNS = 4,
     MOST_RUNS = 1000,   /* of one seed in one process, where variation is rare */
@@ -51,6 +52,13 @@ static int runs_to_see(const struct dp_trial *base, struct dp_amount amount)
     const double needed = low > 0.0 && low < 1.0 ? log(MISSED) / log1p(-low) : 1.0;
     const double each = ceil(needed / (amount.seeds * amount.processes)) + 1;
     return each <= amount.runs ? amount.runs : each > MOST_RUNS ? MOST_RUNS : (int)each;
+}
+
+struct dp_amount dp_amount_to_keep(const struct dp_trial *varying, struct dp_amount amount)
+{
+    amount.runs = runs_to_see(varying, amount);
+    amount.processes = varying->between ? PROCESSES_TO_KEEP : amount.processes;
+    return amount;
 }
 
 int dp_same_outputs(const json_t *outputs, const json_t *result)
@@ -179,8 +187,7 @@ static struct dp_search search_for(struct dp_bench *bench, const struct dp_facto
                                .again = {SEEDS, SETTING_RUNS, AGAIN_PROCESSES}};
     if (base->kind == DP_TRIAL_VARIES) {
         search.effect = DP_EFFECT_STEADIES;
-        search.again = amount;
-        search.again.runs = runs_to_see(base, amount);
+        search.again = dp_amount_to_keep(base, amount);
         search.first = search.again;
         search.first.processes = base->between ? amount.processes : 1;
     }

@@ -17,6 +17,9 @@ json_t *dp_explain(struct dp_bench *bench, const json_t *report, int runs, struc
 /* How much of this case one trial takes that looks whether it repeats: no longer than some seconds. */
 struct dp_amount dp_explain_amount(const struct dp_case *item, int runs);
 
+/* How much one trial takes that shows that what varied so does not any more: `amount` or more. */
+struct dp_amount dp_amount_to_keep(const struct dp_trial *varying, struct dp_amount amount);
+
 /* Are these the bits that a report's result has, in all outputs that both hold? 1, 0, or -1: they hold none
  * in common. */
 int dp_same_outputs(const json_t *outputs, const json_t *result);

@@ -250,7 +250,9 @@ struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_ch
         bool chosen = factor->always;
         for (size_t k = 0; k < count; k++) {
             chosen = chosen || choices[k].factor == i;
-            value = choices[k].factor == i && !at_from ? choices[k].value : value;
+            if (choices[k].factor == i) {
+                value = at_from ? choices[k].from : choices[k].value;
+            }
         }
         if (factor->kind == DP_FACTOR_VARIABLE) {
             json_object_set_new(setup.variables, factor->name, value ? json_string(value) : json_null());
@@ -272,5 +274,5 @@ json_t *dp_choice_json(const struct dp_factors *factors, const struct dp_choice 
 {
     const struct dp_factor *factor = &factors->items[choice->factor];
     return json_pack("{ss ss ss? ss?}", "kind", factor->kind == DP_FACTOR_AXIS ? "axis" : "variable", "name",
-                     factor->name, "from", factor->from, "to", choice->value);
+                     factor->name, "from", choice->from, "to", choice->value);
 }

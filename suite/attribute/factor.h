@@ -43,10 +43,11 @@ struct dp_factor *dp_factors_add(struct dp_factors *factors, enum dp_factor_kind
 void dp_factors_add_to(struct dp_factors *factors, struct dp_factor *factor, const char *to);
 void dp_factors_free(struct dp_factors *factors);
 
-/* A factor at one of its values. */
+/* A factor at one of its values, and what that is compared with: mostly the factor's own `from`; "" is the
+ * base setting. */
 struct dp_choice {
     size_t factor;
-    const char *value;
+    const char *from, *value;
 };
 /* The setup in which the chosen factors have their values, or, `at_from`, in which they have what these are
  * compared with. Variables that are not chosen are as their factors' `from` says, and so are axes

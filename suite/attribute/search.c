@@ -81,61 +81,96 @@ size_t dp_search_reduce(const struct dp_search *search, struct dp_choice *choice
 
 /* --- one at a time --- */
 
-/* Everything of one search: the choices with their trials, and those they are compared with. */
+/* Everything of one search: the choices with their trials, and the places of those they are compared with. */
 struct singles {
     struct dp_choice choices[CHOICES_MOST];
-    struct dp_trial trials[CHOICES_MOST + 1], *froms; /* the first is of no choice; froms by factor */
+    struct dp_trial trials[CHOICES_MOST + 1]; /* the first is of no choice, then those of the choices */
+    size_t against[CHOICES_MOST];             /* into trials */
+    bool once[CHOICES_MOST]; /* had an effect that did not come again: nothing is said of it */
     size_t count;
 };
 
-/* A factor that only disturbs cannot keep bits; and where they are to be kept, what others are compared with
- * is a value as any. */
+static void add_choice(struct singles *singles, size_t factor, const char *from, const char *value)
+{
+    if (singles->count < CHOICES_MOST) {
+        singles->choices[singles->count++] = (struct dp_choice){factor, from, value};
+    }
+}
+
+/* Settings that are compared among themselves: which is compared with which is known once they ran. */
+static bool is_among(const struct dp_factor *factor)
+{
+    return factor->kind == DP_FACTOR_AXIS && factor->from[0];
+}
+
+/* A factor that only disturbs cannot keep bits. */
 static void add_choices(const struct dp_search *search, struct singles *ret)
 {
     for (size_t f = 0; f < search->factors->count; f++) {
         const struct dp_factor *factor = &search->factors->items[f];
-        const bool steadies = search->effect == DP_EFFECT_STEADIES;
-        if (steadies && factor->disturbs) {
+        const bool among = is_among(factor);
+        if (search->effect == DP_EFFECT_STEADIES && factor->disturbs) {
             continue;
         }
-        if (steadies && factor->kind == DP_FACTOR_AXIS && factor->from[0] && ret->count < CHOICES_MOST) {
-            ret->choices[ret->count++] = (struct dp_choice){f, factor->from};
+        if (among) {
+            add_choice(ret, f, "", factor->from);
         }
-        for (size_t i = 0; i < factor->to_count && ret->count < CHOICES_MOST; i++) {
-            ret->choices[ret->count++] = (struct dp_choice){f, factor->to[i]};
+        for (size_t i = 0; i < factor->to_count; i++) {
+            add_choice(ret, f, among ? "" : factor->from, factor->to[i]);
         }
     }
+}
+
+/* Settings compared among themselves are held against the first of them that repeats: one that varies, or
+ * cannot run, tells nothing of the others. Where none repeats, and where bits are to be kept, against the
+ * base setting. */
+static void find_references(const struct dp_search *search, struct singles *singles)
+{
+    const size_t none = SIZE_MAX;
+    size_t factor = none, reference = none;
+    for (size_t i = 0; i < singles->count && search->effect == DP_EFFECT_MOVES; i++) {
+        struct dp_choice *choice = &singles->choices[i];
+        if (choice->factor != factor) {
+            factor = choice->factor;
+            reference = none;
+            for (size_t k = i; k < singles->count && singles->choices[k].factor == factor; k++) {
+                const bool repeats = singles->trials[1 + k].kind == DP_TRIAL_REPEATS;
+                reference = reference == none && repeats ? k : reference;
+            }
+        }
+        if (is_among(&search->factors->items[factor]) && reference != none) {
+            choice->from = singles->choices[reference].value;
+            singles->against[i] = 1 + reference;
+        }
+    }
+}
+
+static bool is_reference(const struct singles *singles, size_t i)
+{
+    return singles->against[i] == 1 + i;
 }
 
 /* All of them in one go: those of one process share it. */
 static int try_singles(const struct dp_search *search, struct singles *singles, struct dp_err *err)
 {
-    const size_t factors = search->effect == DP_EFFECT_STEADIES ? 0 : search->factors->count;
-    const size_t count = 1 + singles->count + factors;
+    const size_t count = 1 + singles->count;
     struct dp_setup *setups = dp_alloc(count, sizeof(*setups));
-    struct dp_trial *trials = dp_alloc(count, sizeof(*trials));
     setups[0] = dp_setup_of(search->factors, NULL, 0, true);
     for (size_t i = 0; i < singles->count; i++) {
         setups[1 + i] = dp_setup_of(search->factors, &singles->choices[i], 1, false);
     }
-    for (size_t f = 0; f < factors; f++) {
-        const struct dp_choice choice = {f, NULL};
-        setups[1 + singles->count + f] = dp_setup_of(search->factors, &choice, 1, true);
-    }
-    const int rc = dp_try(search->bench, setups, count, search->first, trials, err);
-    memcpy(singles->trials, trials, (1 + singles->count) * sizeof(*trials));
-    memcpy(singles->froms, trials + 1 + singles->count, factors * sizeof(*trials));
+    const int rc = dp_try(search->bench, setups, count, search->first, singles->trials, err);
+    find_references(search, singles);
     for (size_t i = 0; i < count; i++) {
         dp_setup_free(&setups[i]);
     }
     free(setups);
-    free(trials);
     return rc;
 }
 
 static const char *single_effect(const struct dp_search *search, const struct singles *singles, size_t i)
 {
-    return effect_of(search->effect, &singles->froms[singles->choices[i].factor], &singles->trials[1 + i]);
+    return effect_of(search->effect, &singles->trials[singles->against[i]], &singles->trials[1 + i]);
 }
 
 /* --- results --- */
@@ -217,6 +252,7 @@ static int take_singles(struct finding *finding)
                 return -1;
             }
             finding->moved[choice->factor] = found > 0;
+            finding->singles->once[i] = found == 0;
             if (found == 0) {
                 add_not_tried(finding->not_tried, finding->search, choice,
                               "the difference did not come again in new processes");
@@ -226,13 +262,19 @@ static int take_singles(struct finding *finding)
     return 0;
 }
 
+/* Was it tried, with a result, beside another? */
+static bool is_tried(const struct singles *singles, size_t i)
+{
+    return singles->trials[1 + i].kind != DP_TRIAL_UNKNOWN && !is_reference(singles, i);
+}
+
 /* The values of a factor that can be tried. Returns their number. */
 static size_t usable(const struct finding *finding, size_t factor, const struct dp_choice *ret[CHOICES_MOST])
 {
     size_t count = 0;
     for (size_t i = 0; i < finding->singles->count; i++) {
         const struct dp_choice *choice = &finding->singles->choices[i];
-        if (choice->factor == factor && finding->singles->trials[1 + i].kind != DP_TRIAL_UNKNOWN) {
+        if (choice->factor == factor && is_tried(finding->singles, i)) {
             ret[count++] = choice;
         }
     }
@@ -286,7 +328,7 @@ static int find(struct finding *finding)
     }
     for (size_t i = 0; i < finding->singles->count; i++) {
         const struct dp_choice *choice = &finding->singles->choices[i];
-        if (!finding->moved[choice->factor] && finding->singles->trials[1 + i].kind != DP_TRIAL_UNKNOWN) {
+        if (!finding->moved[choice->factor] && is_tried(finding->singles, i) && !finding->singles->once[i]) {
             add_without(finding->without, finding->search, choice);
         }
     }
@@ -297,7 +339,6 @@ int dp_search_run(const struct dp_search *search, json_t **ret_causes, json_t **
                   json_t **ret_not_tried, struct dp_err *err)
 {
     struct singles *singles = dp_alloc(1, sizeof(*singles));
-    singles->froms = dp_alloc(search->factors->count + 1, sizeof(*singles->froms));
     struct finding finding = {.search = search,
                               .singles = singles,
                               .moved = dp_alloc(search->factors->count + 1, sizeof(bool)),
@@ -310,10 +351,6 @@ int dp_search_run(const struct dp_search *search, json_t **ret_causes, json_t **
     for (size_t i = 0; i <= singles->count; i++) {
         dp_trial_free(&singles->trials[i]);
     }
-    for (size_t f = 0; f < search->factors->count; f++) {
-        dp_trial_free(&singles->froms[f]);
-    }
-    free(singles->froms);
     free(singles);
     free(finding.moved);
     *ret_causes = finding.causes;

@@ -114,6 +114,9 @@ static const struct threads *threads_of(const json_t *document)
 static bool put_threads(struct sides *sides, const struct threads *how, bool linked, const char *from,
                         const char *to)
 {
+    if (!from[0]) { /* the library's own number: nothing to set */
+        return false;
+    }
     const int cores = dp_host_cores_allowed();
     sides->function = linked && how->function ? how : NULL;
     put_variable(sides, sides->function ? THREADS_NAME : how->variable, from, to);

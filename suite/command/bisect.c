@@ -107,6 +107,7 @@ static const char *here_words(const char *word)
 {
     return strcmp(word, "as_in_report") == 0 ? "as in the report"
            : strcmp(word, "varies") == 0     ? "it varies"
+           : strcmp(word, "repeats") == 0    ? "it repeats"
                                              : "other bits";
 }
 

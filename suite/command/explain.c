@@ -61,8 +61,10 @@ static const struct dp_command_line command_line = {
     .defaults = &explain_defaults,
     .details =
         "Every difference is seen again in new processes before it is told. What keeps the bits of a case "
-        "that varies is tried so often that variation as rare as what was seen would be missed once in a "
-        "hundred times. A variable is compared with itself not set, whatever it is in this shell. The "
+        "that varies is tried so often that variation as rare as what was seen, or from process to process "
+        "in "
+        "a third of them, would be missed once in a hundred times. A variable is compared with itself not "
+        "set, whatever it is in this shell. The "
         "algorithm is ddmin (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE "
         "Transactions on Software Engineering 28(2), 2002).",
     .exits = {{DP_EXIT_OK, "the case repeats here, and nothing that was tried moves its bits"},

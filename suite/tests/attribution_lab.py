@@ -11,6 +11,8 @@ import unittest
 PROGRAM = '''
 import hashlib, json, os, sys, time
 STATE = os.path.join(os.path.dirname(sys.argv[0]), "state")
+with open(STATE + "-processes", "a") as processes: processes.write("."); number = processes.tell()
+COIN = hashlib.sha256(str(number).encode()).digest()[0] & 1 # like thrown for each process, and in each test the same
 out = os.fdopen(int(os.environ["DETPROBE_OUT_FD"]), "w", buffering=1)
 def say(**m): print(json.dumps(m), file=out)
 def is_on(*names): return all(os.environ.get(name) == "1" for name in names)
@@ -22,11 +24,13 @@ for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
     at = dict(zip(m["axis"].split("*"), m["setting"].split("*")))
     values = [0] * m["runs"]
     if op == "variables" and is_on(*p["names"].split()): values = [1] * m["runs"]
-    if op == "threads": values = [int(at.get("threads", "2"))] * m["runs"]
+    if op == "threads" or op == "skips-at-1": values = [int(at.get("threads", "2"))] * m["runs"]
     if op == "both" and is_on("OMP_FAKE_A") and at.get("threads") == "4": values = [1] * m["runs"]
     if op == "varies" and not is_on(*p["names"].split()): values = list(range(m["runs"]))
     if op == "rare" and (at.get("threads") != "1" or p["always"]): values[-1] = 1
     if op == "unsteady-at" and at.get("threads") == "8": values = list(range(m["runs"]))
+    if op == "unsteady-but-for" and at.get("threads") not in (None, *p["but"].split()): values = list(range(m["runs"]))
+    if op == "coin": values = [COIN] * m["runs"]
     if op == "process" and not is_on("OMP_FAKE_A"): values = [os.getpid()] * m["runs"]
     if op == "once" and at.get("threads") == "4" and not os.path.exists(STATE):
         open(STATE, "w").close()
@@ -34,7 +38,7 @@ for line in os.fdopen(int(os.environ["DETPROBE_IN_FD"])):
     if op == "dies" and at.get("threads") == "4": os.kill(os.getpid(), 11)
     if op == "hangs": open(STATE, "w").close(); time.sleep(600)
     if op == "fails": say(id=m["id"], type="failure", text="it cannot"); say(type="done", id=m["id"]); continue
-    if op == "skips" or op == "skips-at-4" and at.get("threads") == "4": say(id=m["id"], type="skip", reason="memory", text="too little"); say(type="done", id=m["id"]); continue
+    if op == "skips" or op.startswith("skips-at-") and at.get("threads") == op[-1]: say(id=m["id"], type="skip", reason="memory", text="too little"); say(type="done", id=m["id"]); continue
     classes = {}
     for run, value in enumerate(values): classes.setdefault(value, []).append(run)
     say(id=m["id"], type="observation", outputs=[{"name": "y", "dtype": "f32", "shape": [4], "distinct": len(classes), "classes": [
@@ -66,7 +70,11 @@ CASES = [
     case("varies-always", "varies", AB, names="OMP_FAKE_NEVER"),
     case("rare", "rare", AB, always=False),
     case("varies-at-8", "unsteady-at"),
+    case("varies-at-all", "unsteady-but-for", but=""),
+    case("varies-at-1", "unsteady-but-for", but="2 4 8"),
+    case("skips-at-1", "skips-at-1"),
     case("process", "process", AB),
+    case("coin", "coin", AB),
     case("once", "once"),
     case("dies", "dies"),
     case("hangs", "hangs"),

@@ -111,6 +111,22 @@ class Fakes(Bisect):
         self.before, self.after = self.after, self.before
         self.assertEqual(self.changes(self.bisect("fake/moves/unsteady")["change"]), [("OMP_DYNAMIC", "true", None)])
 
+    def test_what_does_not_vary_here(self):
+        """Nothing keeps bits that repeat here anyway."""
+        self.pair("fake/moves/none", after=MOVES)
+        def varied(report):
+            (result,), summary = report["body"]["results"], report["body"]["summary"]
+            result.update(observed="varies", difference="execution")
+            for member in ("outputs", "sensitive_to"):
+                del result[member]
+            summary["nondeterministic"] = [result["case"]]
+            summary["counts"].update(repeats=0, varies=1)
+        self.edit(self.before, varied)
+        document = self.bisect("fake/moves/none", status=2)
+        self.assertEqual((document["outcome"], document["here"]), ("elsewhere", {"before": "repeats", "after": "as_in_report"}))
+        self.before, self.after = self.after, self.before
+        self.assertEqual(self.bisect("fake/moves/none", status=2)["outcome"], "elsewhere")
+
     def test_number_of_threads(self):
         """Reports that say how many ran, where no variable does."""
         self.pair("fake/moves/threads")

@@ -115,6 +115,22 @@ class Fakes(Explain):
     def test_what_varies_at_one_setting(self):
         self.assertEqual(self.causes(self.explain("varies-at-8")), [("threads=8", "varies")])
 
+    def test_settings_that_tell_nothing_of_others(self):
+        """What others are compared with must have run, and repeat."""
+        self.assertEqual(self.causes(self.explain("varies-at-1")), [("threads=1", "varies")])
+        self.assertEqual(self.causes(self.explain("varies-at-all")), [("threads=1", "varies")])
+        document = self.explain("skips-at-1")
+        self.assertEqual(self.causes(document), [("threads=4", "other_bits")])
+        self.assertEqual(document["causes"][0]["change"][0]["from"], "2")
+        self.assertEqual([(row["name"], row["setting"]) for row in document["not_tried"]], [("threads", "1")])
+
+    def test_one_of_two_bits_by_process(self):
+        """A process in two has other bits, whatever is set."""
+        self.measure("fake/moves/coin")
+        document = self.explain("coin", measured=False)
+        self.assertEqual((document["outcome"], document["causes"]), ("varies", []))
+        self.assertFalse({row["name"] for row in document["not_tried"]} & self.without(document))
+
     def test_it_varies_by_itself(self):
         document = self.explain("varies")
         self.assertEqual((document["outcome"], self.causes(document)), ("steadied", [("OMP_FAKE_A=1", "repeats")]))
