@@ -265,6 +265,13 @@ void dp_facts_free(struct dp_facts *facts)
     free(facts->views);
 }
 
+char *dp_fact_dropped(const struct dp_fact *fact)
+{
+    return fact->kind == DP_FACT_MISSING
+               ? dp_strdup("interrupted")
+               : dp_printf("%s: %s", fact->reason, fact->text[0] ? fact->text : "no text");
+}
+
 char *dp_seed_name(const struct dp_plan *plan, int seed_index)
 {
     return dp_printf("%llu/%d", (unsigned long long)plan->options.seed, seed_index);

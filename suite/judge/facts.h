@@ -106,6 +106,10 @@ struct dp_moved dp_axis_moved(const struct dp_view *view, const char *axis, int 
 bool dp_case_covers(const struct dp_case *item, const char *axis);
 bool dp_case_invariant(const struct dp_case *item, const char *axis);
 
+/* Why a setting gave nothing, of what is neither observation nor order: "interrupted", "memory: too little".
+ * Owned. */
+char *dp_fact_dropped(const struct dp_fact *fact);
+
 /* "SEED/i" of a request. Owned. */
 char *dp_seed_name(const struct dp_plan *plan, int seed_index);
 
@@ -134,6 +138,7 @@ char *dp_capped_wrong(const struct dp_view *view, const struct dp_fact *fact);
 
 json_t *dp_result_json(const struct dp_view *view, const struct dp_found *found); /* owned */
 json_t *dp_measure_json(const struct dp_view *view);                              /* owned */
+json_t *dp_measure_axes_json(const struct dp_view *view); /* its member `axes`. Owned */
 /* measurements.cases[].confirmation, NULL: nothing was tried again. Owned. */
 json_t *dp_attempts_json(const struct dp_view *view);
 /* measurements.strength, of results and measurements in one order; NULL: no case repeats. With K cases that

@@ -85,9 +85,7 @@ static json_t *row_json(const struct dp_fact *fact)
         add_changed(fact, row);
         return row;
     }
-    char *why = fact->kind == DP_FACT_MISSING
-                    ? dp_strdup("interrupted")
-                    : dp_printf("%s: %s", fact->reason, fact->text[0] ? fact->text : "no text");
+    char *why = dp_fact_dropped(fact);
     json_object_set_new(row, "dropped", json_string(why));
     free(why);
     return row;
