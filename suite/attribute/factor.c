@@ -89,18 +89,12 @@ static void add_caps(struct dp_factors *factors, const struct dp_case *item, con
     json_t *host = dp_host_facts();
     struct dp_factor *factor = dp_factors_add(factors, DP_FACTOR_AXIS, "isa", "");
     for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
-        const char *isa = dp_hello_isa(hello, cap->library), *name;
+        const char *isa = dp_hello_isa(hello, cap->library);
         char *lacks = dp_cap_lacks(cap, host);
-        json_t *variables = dp_cap_variables(cap), *value;
-        bool own = false;
-        json_object_foreach(variables, name, value)
-        {
-            own = own || json_object_get(item->program->environment, name);
-        }
+        const bool own = dp_cap_own(cap, item->program->environment) != NULL;
         if (isa && !lacks && !own && cap->generation && !dp_cap_is(cap, isa)) {
             dp_factors_add_to(factors, factor, cap->setting);
         }
-        json_decref(variables);
         free(lacks);
     }
     json_decref(host);
@@ -156,12 +150,12 @@ static void add_remedy(struct dp_factors *factors, const struct dp_case *item)
 /* Does axis isa of this case set it already? */
 static bool is_of_axis(const struct dp_case *item, const char *name)
 {
+    json_t *set = json_pack("{sb}", name, true);
     bool found = false;
     for (const struct dp_cap *cap = dp_caps(); cap->setting && json_object_get(item->json, "isa"); cap++) {
-        json_t *variables = dp_cap_variables(cap);
-        found = found || json_object_get(variables, name);
-        json_decref(variables);
+        found = found || dp_cap_own(cap, set);
     }
+    json_decref(set);
     return found;
 }
 
@@ -230,15 +224,6 @@ void dp_factors_free(struct dp_factors *factors)
 
 /* --- setups --- */
 
-static const struct dp_cap *cap_named(const char *setting)
-{
-    const struct dp_cap *cap = dp_caps();
-    while (cap->setting && strcmp(cap->setting, setting) != 0) {
-        cap++;
-    }
-    return cap->setting ? cap : NULL;
-}
-
 struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_choice *choices, size_t count,
                             bool at_from)
 {
@@ -257,7 +242,7 @@ struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_ch
         if (factor->kind == DP_FACTOR_VARIABLE) {
             json_object_set_new(setup.variables, factor->name, value ? json_string(value) : json_null());
         } else if (chosen && strcmp(factor->name, "isa") == 0) {
-            setup.cap = cap_named(value);
+            setup.cap = dp_cap_find(value);
         } else if (chosen && value[0]) {
             dp_text_printf(&axis, "%s%s", axis.length ? "*" : "", factor->name);
             dp_text_printf(&setting, "%s%s", setting.length ? "*" : "", value);

@@ -90,6 +90,15 @@ const struct dp_cap *dp_caps(void)
     return caps;
 }
 
+const struct dp_cap *dp_cap_find(const char *setting)
+{
+    const struct dp_cap *cap = caps;
+    while (cap->setting && strcmp(cap->setting, setting) != 0) {
+        cap++;
+    }
+    return cap->setting ? cap : NULL;
+}
+
 const char *dp_cap_level(const struct dp_cap *cap)
 {
     return strchr(cap->setting, '/') + 1;
@@ -166,6 +175,18 @@ json_t *dp_cap_variables(const struct dp_cap *cap)
     }
     free(value);
     return set;
+}
+
+const char *dp_cap_own(const struct dp_cap *cap, const json_t *set)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        for (size_t k = 0; k < 2 && strcmp(variables[i].library, cap->library) == 0; k++) {
+            if (variables[i].names[k] && json_object_get(set, variables[i].names[k])) {
+                return variables[i].names[k];
+            }
+        }
+    }
+    return NULL;
 }
 
 const char *dp_hello_isa(const json_t *hello, const char *library)

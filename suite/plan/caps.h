@@ -20,6 +20,8 @@ struct dp_cap {
 
 /* All of them, by library from the oldest level on; ended by a row without setting. */
 const struct dp_cap *dp_caps(void);
+/* That of this setting, NULL: there is none. */
+const struct dp_cap *dp_cap_find(const char *setting);
 /* The level itself: what the library ought to say that it runs on. */
 const char *dp_cap_level(const struct dp_cap *cap);
 /* Is this what the library calls the level? */
@@ -34,6 +36,8 @@ char *dp_cap_lacks(const struct dp_cap *cap, const json_t *host);
 /* What the process is started with: the library's variables, over those of the user. Other tunables of the C
  * library stay as the user has them. Owned. */
 json_t *dp_cap_variables(const struct dp_cap *cap);
+/* The first of these that is among `set` (object; NULL: none). Static; NULL: none is. */
+const char *dp_cap_own(const struct dp_cap *cap, const json_t *set);
 
 /* What a hello says of the instruction set that a library runs on; NULL: nothing. */
 const char *dp_hello_isa(const json_t *hello, const char *library);

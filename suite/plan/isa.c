@@ -31,28 +31,13 @@ static void append(const struct later *later, struct dp_request request, const s
     plan_append(later->plan, &request);
 }
 
-/* A variable that the case itself sets is part of what it measures. NULL: none. Owned. */
-static char *own_variable(const struct dp_program *program, const struct dp_cap *cap)
-{
-    json_t *variables = dp_cap_variables(cap), *value;
-    const char *name;
-    char *found = NULL;
-    json_object_foreach(variables, name, value)
-    {
-        if (!found && json_object_get(program->environment, name)) {
-            found = dp_strdup(name);
-        }
-    }
-    json_decref(variables);
-    return found;
-}
-
 /* NULL: nothing is in the way. Owned. */
 static char *why_dropped(const struct later *later, const struct dp_program *program,
                          const struct dp_cap *cap)
 {
     char *flag = dp_cap_lacks(cap, later->host);
-    char *own = flag ? NULL : own_variable(program, cap);
+    /* a variable that the case itself sets is part of what it measures */
+    const char *own = dp_cap_own(cap, program->environment);
     /* the base process and the fresh ones have measured that */
     const bool native = dp_cap_is(cap, dp_hello_isa(later->hello, cap->library));
     char *why = flag     ? dp_printf("this processor has no '%s'", flag)
@@ -60,7 +45,6 @@ static char *why_dropped(const struct later *later, const struct dp_program *pro
                 : native ? dp_printf("it is what %s runs on by itself", cap->library)
                          : NULL;
     free(flag);
-    free(own);
     return why;
 }
 
