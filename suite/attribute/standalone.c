@@ -7,192 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite/base/host.h"
+#include "suite/attribute/sides.h"
 #include "suite/base/json.h"
-#include "suite/plan/caps.h"
+#include "suite/base/text.h"
 
 #define TEXT_MOST ((size_t)1 << 16)
 #define TRIES "50" /* of what varies by itself */
 
 extern const char dp_standalone_c[], dp_standalone_python[];
 
-static const struct language {
+struct filling;
+struct language {
     const char *name, *end, *frame;
     const char *single, *twice; /* types of elements */
-} languages[] = {
-    {"c", ".c", dp_standalone_c, "float", "double"},
-    {"python", ".py", dp_standalone_python, "float32", "float64"},
+    bool links; /* can call what sets the number of threads of a library that it is linked to */
+    void (*build)(const struct filling *f, struct dp_text *out);
+    /* a line that gives the array of this place its values */
+    void (*values)(const struct filling *f, const char *name, const char *count, int place,
+                   struct dp_text *out);
 };
-
-/* What sets the number of threads of a library, as hello names it: a function in C, which takes more than
- * there are cores, else a variable, which mostly does not; of others OpenMP's. */
-static const struct threads {
-    const char *library, *variable, *function, *type;
-} threads[] = {
-    {"OpenBLAS", "OPENBLAS_NUM_THREADS", "openblas_set_num_threads", "int"},
-    {"MKL", "MKL_NUM_THREADS", "MKL_Set_Num_Threads", "int"},
-    {"BLIS", "BLIS_NUM_THREADS", "bli_thread_set_num_threads", "long"},
-};
-static const struct threads openmp = {.variable = "OMP_NUM_THREADS"};
-#define THREADS_NAME "THREADS" /* of the variable by which a file tells itself the number */
 
 static const json_t *template_of(const struct dp_case *item)
 {
     const json_t *template = json_object_get(item->json, "standalone");
     return json_object_get(template, "call") ? template : NULL;
-}
-
-static bool ends_in(const char *path, const char *end)
-{
-    return strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0;
-}
-
-static const struct language *language_of(const json_t *template)
-{
-    const char *name = dp_json_string(template, "language", "");
-    const struct language *found = NULL;
-    for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
-        found = strcmp(languages[i].name, name) == 0 ? &languages[i] : found;
-    }
-    return found;
-}
-
-int dp_standalone_check(const struct dp_case *item, const char *path, struct dp_err *err)
-{
-    const json_t *template = template_of(item);
-    const struct language *language = language_of(template);
-    if (!template || !language) {
-        return dp_err_set(err, DP_EXIT_USAGE,
-                          "no file can be made of '%.120s', its catalogue has no 'standalone' for it, see "
-                          "probes/README.md",
-                          item->id);
-    }
-    return ends_in(path, language->end)
-               ? 0
-               : dp_err_set(err, DP_EXIT_USAGE, "cannot write '%.300s', a file of '%.120s' is called NAME%s",
-                            path, item->id, language->end);
-}
-
-/* --- settings --- */
-
-/* Two command lines of env(1); `function` is what sets the number of threads, NULL: nothing has to. */
-struct sides {
-    struct dp_text from, to;
-    const struct threads *function;
-};
-
-static void put_value(struct dp_text *side, const char *name, const char *value)
-{
-    dp_text_printf(side, value ? " %s=" : " -u %s", name);
-    if (value) {
-        dp_text_put_word(side, value);
-    }
-}
-
-static void put_variable(struct sides *sides, const char *name, const char *from, const char *to)
-{
-    put_value(&sides->from, name, from);
-    put_value(&sides->to, name, to);
-}
-
-static const struct threads *threads_of(const json_t *document)
-{
-    size_t i;
-    json_t *library;
-    json_array_foreach(json_object_get(document, "libraries"), i, library)
-    {
-        for (size_t k = 0; k < sizeof(threads) / sizeof(threads[0]); k++) {
-            if (strcmp(dp_json_string(library, "name", ""), threads[k].library) == 0) {
-                return &threads[k];
-            }
-        }
-    }
-    return &openmp;
-}
-
-/* false: no variable gives so many. */
-static bool put_threads(struct sides *sides, const struct threads *how, bool linked, const char *from,
-                        const char *to)
-{
-    if (!from[0]) { /* the library's own number: nothing to set */
-        return false;
-    }
-    const int cores = dp_host_cores_allowed();
-    sides->function = linked && how->function ? how : NULL;
-    put_variable(sides, sides->function ? THREADS_NAME : how->variable, from, to);
-    return sides->function || (atoi(from) <= cores && atoi(to) <= cores);
-}
-
-static void put_cap(struct sides *sides, const char *setting)
-{
-    for (const struct dp_cap *cap = dp_caps(); cap->setting; cap++) {
-        json_t *variables = strcmp(cap->setting, setting) == 0 ? dp_cap_variables(cap) : NULL, *value;
-        const char *name;
-        json_object_foreach(variables, name, value)
-        {
-            put_variable(sides, name, NULL, json_string_value(value));
-        }
-        json_decref(variables);
-    }
-}
-
-/* What a process can be started with. Returns the axis that is none of it, NULL: all of the change is. */
-static const char *put_change(struct sides *sides, const json_t *document, bool linked, const json_t *change)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(change, i, item)
-    {
-        const char *name = dp_json_string(item, "name", ""), *from = dp_json_string(item, "from", NULL),
-                   *to = dp_json_string(item, "to", NULL);
-        if (strcmp(dp_json_string(item, "kind", ""), "variable") == 0) {
-            put_variable(sides, name, from, to);
-        } else if (strcmp(name, "threads") == 0) {
-            if (!put_threads(sides, threads_of(document), linked, from, to)) {
-                return name;
-            }
-        } else if (strcmp(name, "isa") == 0) {
-            put_cap(sides, to);
-        } else {
-            return name;
-        }
-    }
-    return NULL;
-}
-
-static void sides_open(struct sides *sides)
-{
-    *sides = (struct sides){DP_TEXT(TEXT_MOST), DP_TEXT(TEXT_MOST), NULL};
-    dp_text_put(&sides->from, "env");
-    dp_text_put(&sides->to, "env");
-}
-
-static void sides_free(struct sides *sides)
-{
-    dp_text_free(&sides->from);
-    dp_text_free(&sides->to);
-}
-
-/* The first cause that a process can be started with. */
-static int find_sides(const json_t *document, bool linked, struct sides *ret, struct dp_err *err)
-{
-    size_t i;
-    json_t *cause;
-    const char *axis = NULL;
-    json_array_foreach(json_object_get(document, "causes"), i, cause)
-    {
-        const char *other = put_change(ret, document, linked, json_object_get(cause, "change"));
-        if (!other) {
-            return 0;
-        }
-        axis = axis ? axis : other;
-        sides_free(ret);
-        sides_open(ret);
-    }
-    return dp_err_set(
-        err, DP_EXIT_NO_VERDICT,
-        "no file can show what moves '%.120s': it is along axis '%.40s', which nothing sets for it",
-        dp_json_string(document, "case", ""), axis ? axis : "none");
 }
 
 /* --- filling --- */
@@ -259,6 +97,12 @@ static void put_quoted(struct dp_text *out, const char *text)
     }
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static const json_t *library_of(const json_t *document, const char *role)
 {
     size_t i;
@@ -278,21 +122,21 @@ struct filling {
     const json_t *template, *document, *library;
     const struct language *language;
     const char *path;
-    struct sides sides;
+    struct dp_sides sides;
     bool varies;
 };
 
-static void put_build(const struct filling *f, struct dp_text *out)
+static void put_build_python(const struct filling *f, struct dp_text *out)
 {
-    const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
-    if (strcmp(f->language->name, "python") == 0) {
-        dp_text_put(out, "python3 ");
-        put_plain(out, name);
-        return;
-    }
-    dp_text_printf(out, "cc -O2 %s%s", dp_json_string(f->template, "flags", ""),
-                   json_object_get(f->template, "flags") ? " " : "");
-    put_plain(out, name);
+    dp_text_put(out, "python3 ");
+    put_plain(out, name_of(f->path));
+}
+
+static void put_build_c(const struct filling *f, struct dp_text *out)
+{
+    const char *flags = dp_json_string(f->template, "flags", NULL);
+    dp_text_printf(out, "cc -O2 %s%s", flags ? flags : "", flags ? " " : "");
+    put_plain(out, name_of(f->path));
     if (json_object_get(f->template, "role")) {
         const char *path = dp_json_string(f->library, "path", ""), *end = strrchr(path, '/');
         char *folder = dp_printf("%.*s", end ? (int)(end - path) : 0, path);
@@ -303,6 +147,11 @@ static void put_build(const struct filling *f, struct dp_text *out)
         free(folder);
     }
     dp_text_put(out, " -o reproduce && ./reproduce");
+}
+
+static void put_build(const struct filling *f, struct dp_text *out)
+{
+    f->language->build(f, out);
 }
 
 static void put_what(const struct filling *f, struct dp_text *out)
@@ -325,46 +174,61 @@ static void put_library(const struct filling *f, struct dp_text *out)
     put_plain(out, dp_json_string(f->library, "version", ""));
 }
 
+static void put_array(const struct filling *f, const char *name, const json_t *count, bool first,
+                      struct dp_text *out)
+{
+    dp_text_printf(out, "%s%s[", first ? "static real " : ", ", name);
+    put_template(out, f->item, f->language, json_string_value(count));
+    dp_text_put(out, "]");
+}
+
 /* "static real x[100], out[1];": an output that is no input has no values. */
 static void put_arrays(const struct filling *f, struct dp_text *out)
 {
-    const json_t *inputs = json_object_get(f->template, "inputs"),
-                 *output = json_object_get(f->template, "output");
+    json_t *inputs = json_object_get(f->template, "inputs"), *output = json_object_get(f->template, "output"),
+           *count;
     const char *name;
-    json_t *count;
-    bool any = false;
-    json_object_foreach((json_t *)(uintptr_t)inputs, name, count)
+    bool first = true;
+    json_object_foreach(inputs, name, count)
     {
-        dp_text_printf(out, "%s%s[", any ? ", " : "static real ", name);
-        put_template(out, f->item, f->language, json_string_value(count));
-        dp_text_put(out, "]");
-        any = true;
+        put_array(f, name, count, first, out);
+        first = false;
     }
-    json_object_foreach((json_t *)(uintptr_t)output, name, count)
+    json_object_foreach(output, name, count)
     {
         if (!json_object_get(inputs, name)) {
-            dp_text_printf(out, "%s%s[", any ? ", " : "static real ", name);
-            put_template(out, f->item, f->language, json_string_value(count));
-            dp_text_put(out, "]");
+            put_array(f, name, count, first, out);
         }
     }
     dp_text_put(out, ";");
 }
 
+static void put_values_c(const struct filling *f, const char *name, const char *count, int place,
+                         struct dp_text *out)
+{
+    (void)place;
+    dp_text_printf(out, "fill(%s, ", name);
+    put_template(out, f->item, f->language, count);
+    dp_text_put(out, ", &state);");
+}
+
+static void put_values_python(const struct filling *f, const char *name, const char *count, int place,
+                              struct dp_text *out)
+{
+    dp_text_printf(out, "%s = values(", name);
+    put_template(out, f->item, f->language, count);
+    dp_text_printf(out, ", %d * INPUTS + i)", place);
+}
+
 static void put_fill(const struct filling *f, struct dp_text *out)
 {
-    const bool python = strcmp(f->language->name, "python") == 0;
     const char *name;
     json_t *count;
     int place = 0;
     json_object_foreach(json_object_get(f->template, "inputs"), name, count)
     {
-        dp_text_printf(out, "%s        %s", place ? "\n" : "", python ? name : "fill(");
-        dp_text_put(out, python ? " = values(" : name);
-        dp_text_put(out, python ? "" : ", ");
-        put_template(out, f->item, f->language, json_string_value(count));
-        dp_text_printf(out, python ? ", %d * INPUTS + i)" : ", &state);", place);
-        place++;
+        dp_text_put(out, place ? "\n        " : "        ");
+        f->language->values(f, name, json_string_value(count), place++, out);
     }
 }
 
@@ -391,7 +255,7 @@ static void put_real(const struct filling *f, struct dp_text *out)
 
 static void put_declare(const struct filling *f, struct dp_text *out)
 {
-    const struct threads *function = f->sides.function;
+    const struct dp_threads *function = f->sides.function;
     const char *prototype = dp_json_string(f->template, "prototype", NULL);
     put_lines(out, f->item, f->language, json_object_get(f->template, "declare"), "\n");
     if (prototype) {
@@ -405,9 +269,9 @@ static void put_declare(const struct filling *f, struct dp_text *out)
 
 static void put_function(const struct filling *f, struct dp_text *out)
 {
-    const struct threads *function = f->sides.function;
+    const struct dp_threads *function = f->sides.function;
     if (function) {
-        dp_text_printf(out, "    %s(atoi(getenv(\"" THREADS_NAME "\")));\n", function->function);
+        dp_text_printf(out, "    %s(atoi(getenv(\"" DP_THREADS_NAME "\")));\n", function->function);
     }
 }
 
@@ -491,6 +355,44 @@ static char *fill_frame(const struct filling *f)
     return out.data;
 }
 
+/* --- the whole --- */
+
+static const struct language languages[] = {
+    {"c", ".c", dp_standalone_c, "float", "double", true, put_build_c, put_values_c},
+    {"python", ".py", dp_standalone_python, "float32", "float64", false, put_build_python, put_values_python},
+};
+
+static bool ends_in(const char *path, const char *end)
+{
+    return strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0;
+}
+
+static const struct language *language_of(const json_t *template)
+{
+    const char *name = dp_json_string(template, "language", "");
+    const struct language *found = NULL;
+    for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
+        found = strcmp(languages[i].name, name) == 0 ? &languages[i] : found;
+    }
+    return found;
+}
+
+int dp_standalone_check(const struct dp_case *item, const char *path, struct dp_err *err)
+{
+    const json_t *template = template_of(item);
+    const struct language *language = language_of(template);
+    if (!template || !language) {
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "no file can be made of '%.120s', its catalogue has no 'standalone' for it, see "
+                          "probes/README.md",
+                          item->id);
+    }
+    return ends_in(path, language->end)
+               ? 0
+               : dp_err_set(err, DP_EXIT_USAGE, "cannot write '%.300s', a file of '%.120s' is called NAME%s",
+                            path, item->id, language->end);
+}
+
 /* Its symbols are not those of the prototypes, or its integers longer. */
 static bool is_renamed(const json_t *library)
 {
@@ -511,14 +413,14 @@ char *dp_standalone_text(const struct dp_case *item, const json_t *document, con
                               .path = path,
                               .varies = dp_json_string(document, "reproduce", NULL) != NULL};
     char *text = NULL;
-    sides_open(&filling.sides);
+    dp_sides_open(&filling.sides);
     if (role && (!filling.library || is_renamed(filling.library))) {
         dp_err_set(err, DP_EXIT_NO_VERDICT,
                    "no file can be made for this library of role '%.40s': its names are others", role);
     } else if (filling.varies ||
-               find_sides(document, role && filling.language == &languages[0], &filling.sides, err) == 0) {
+               dp_sides_find(document, role && filling.language->links, &filling.sides, err) == 0) {
         text = fill_frame(&filling);
     }
-    sides_free(&filling.sides);
+    dp_sides_free(&filling.sides);
     return text;
 }
