@@ -481,7 +481,7 @@ char *dp_order_answer_words(const json_t *answer)
         free(words);
         free(of);
     }
-    return text.data ? text.data : dp_strdup("");
+    return dp_text_take(&text);
 }
 
 size_t dp_order_first_view(const char *words)

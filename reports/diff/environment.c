@@ -54,9 +54,7 @@ static char *words_only_of(const char *text, const char *other)
     if (count > FEW_WORDS) {
         dp_text_printf(&words, " and %zu more", count - FEW_WORDS);
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 /* Cuts an owned text between characters. */
@@ -79,9 +77,7 @@ static char *joined(const json_t *list)
         const char *word = json_string_value(json_array_get(list, i));
         dp_text_printf(&words, "%s%s", words.length ? " " : "", word ? word : "");
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 /* The value of a member as a line of text, NULL where it is not there. Owned. */

@@ -129,9 +129,7 @@ static char *config_beside(const json_t *library)
         at += length;
     }
     free(older);
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 char *dp_library_title(const json_t *library)

@@ -54,9 +54,7 @@ char *dp_diff_sentence(const json_t *diff)
     if (agrees && json_array_size(json_object_get(diff, "environment"))) {
         dp_text_put(&words, ", the environments differ");
     }
-    char *owned = dp_strdup(words.data);
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 char *dp_diff_verdict(const json_t *verdict)
@@ -116,7 +114,5 @@ char *dp_diff_detail(const json_t *change)
         dp_text_printf(&words, "%sadds up %s", words.length ? "; " : "", orders);
         free(orders);
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }

@@ -65,10 +65,8 @@ static char *families_of(const json_t *changes)
         dp_text_printf(&words, "%s%s %lld", words.length ? ", " : "", family,
                        (long long)json_integer_value(count));
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
     json_decref(counts);
-    return owned;
+    return dp_text_take(&words);
 }
 
 static void add_case(const struct page *page, const json_t *change)

@@ -22,11 +22,6 @@ static bool is(const json_t *row, const char *key, const char *word)
     return strcmp(dp_json_string(row, key, ""), word) == 0;
 }
 
-static char *owned(struct dp_text *text)
-{
-    return text->data ? text->data : dp_strdup("");
-}
-
 bool dp_guarantees_is_unseen(const json_t *row)
 {
     return is(row, "level", "not_guaranteed") && dp_result_is(row, "repeats");
@@ -115,7 +110,7 @@ static char *counts_text(const json_t *counts)
         dp_text_printf(&text, "%s%s %lld", text.length ? ", " : "", word,
                        (long long)json_integer_value(count));
     }
-    return owned(&text);
+    return dp_text_take(&text);
 }
 
 char *dp_guarantees_families(const json_t *rows)
@@ -168,7 +163,7 @@ char *dp_guarantees_observed(const json_t *rows)
         free(observed);
     }
     json_decref(counts);
-    return owned(&text);
+    return dp_text_take(&text);
 }
 
 /* "run_to_run of cuDNN since 7 and before 10: document and section", which is not said twice. */
@@ -193,7 +188,7 @@ char *dp_guarantees_remarks(const json_t *row)
     for (size_t i = 0; json_object_get(row, "depends_on") && i < json_array_size(alternatives); i++) {
         add_alternative(&text, row, json_array_get(alternatives, i));
     }
-    return owned(&text);
+    return dp_text_take(&text);
 }
 
 char *dp_guarantees_evidence(const json_t *row)
@@ -216,7 +211,7 @@ char *dp_guarantees_evidence(const json_t *row)
     } else {
         dp_text_put(&text, ", no busy runs");
     }
-    return owned(&text);
+    return dp_text_take(&text);
 }
 
 /* --- the last line --- */

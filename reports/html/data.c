@@ -102,9 +102,7 @@ static char *shape_text(const json_t *shape)
         dp_words_join(&out, "x", size);
         free(size);
     }
-    char *owned = dp_strdup(out.data ? out.data : "");
-    dp_text_free(&out);
-    return owned;
+    return dp_text_take(&out);
 }
 
 /* The row of an output's name in `rows`, made when it is the first of that name. Borrowed. */

@@ -22,9 +22,7 @@ static char *shown_value(const json_t *value)
             dp_words_join(&words, " ", item);
             free(item);
         }
-        char *owned = dp_strdup(words.data ? words.data : "");
-        dp_text_free(&words);
-        return owned;
+        return dp_text_take(&words);
     }
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     char *owned = dp_strdup(text ? text : "");

@@ -94,9 +94,7 @@ static char *ids_of(const json_t *group)
         dp_text_put(&ids, i > 0 ? " " : "");
         dp_text_put(&ids, id ? id : "");
     }
-    char *owned = dp_strdup(ids.data ? ids.data : "");
-    dp_text_free(&ids);
-    return owned;
+    return dp_text_take(&ids);
 }
 
 static void put_group(struct dp_text *out, const json_t *matrix, const json_t *group)

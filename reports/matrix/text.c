@@ -85,7 +85,7 @@ char *dp_matrix_follows(const json_t *matrix, const json_t *group)
         dp_text_printf(&words, "%s%s", i ? ", " : "", subject);
         free(subject);
     }
-    return words.data ? words.data : dp_strdup("");
+    return dp_text_take(&words);
 }
 
 char *dp_matrix_value(const json_t *value)

@@ -124,9 +124,7 @@ json_t *dp_advice_collect(const json_t *results)
 
 static char *owned_of(struct dp_text *text)
 {
-    char *owned = dp_strdup(text->data ? text->data : "");
-    dp_text_free(text);
-    return owned;
+    return dp_text_take(text);
 }
 
 /* "10 vary", "1 wrong" */

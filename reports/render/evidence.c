@@ -214,9 +214,7 @@ char *dp_evidence(const struct dp_sheet *sheet, const json_t *result)
         add_bounds(&out, entry);
     }
     add_names(&out, "wrong under", json_object_get(result, "wrong_under"));
-    char *owned = dp_strdup(out.data ? out.data : "");
-    dp_text_free(&out);
-    return owned;
+    return dp_text_take(&out);
 }
 
 #define NAME_SHOWN 48 /* of a kernel's name, which templates make long */

@@ -120,7 +120,7 @@ char *dp_orders_note(const json_t *result, const json_t *entry)
     if (!line.data && words) {
         return dp_printf("adds up %s", words);
     }
-    return line.data ? line.data : dp_strdup("");
+    return dp_text_take(&line);
 }
 
 char *dp_orders_changed(const json_t *entry)

@@ -13,14 +13,6 @@
 
 #define MOST ((size_t)1 << 20) /* bytes of a command: variables may hold lists of folders */
 
-/* What was put together, as a text of its own. */
-static char *taken(struct dp_text *text)
-{
-    char *ret = dp_strdup(text->data ? text->data : "");
-    dp_text_free(text);
-    return ret;
-}
-
 /* What `run` sets by itself unless it is set; it would only make the command longer. */
 static bool is_own(const char *name, const char *value)
 {
@@ -73,14 +65,14 @@ char *dp_reproduce_before(const json_t *report)
     put_variables(
         &out, json_object_get(json_object_get(json_object_get(report, "body"), "environment"), "variables"));
     dp_text_put(&out, "detprobe run ");
-    return taken(&out);
+    return dp_text_take(&out);
 }
 
 char *dp_reproduce_case(const char *id)
 {
     struct dp_text out = DP_TEXT(MOST);
     dp_text_put_word(&out, id);
-    return taken(&out);
+    return dp_text_take(&out);
 }
 
 /* Axes that wait for what is known of the machine are none of level quick: there they were asked for, and so
@@ -129,7 +121,7 @@ char *dp_reproduce_after(const json_t *report)
                                          .stack = over ? NULL : dp_json_string(stack, "path", NULL)};
     put_options(&out, &what);
     free(axes);
-    return taken(&out);
+    return dp_text_take(&out);
 }
 
 char *dp_reproduction_text(const struct dp_reproduction *what)
@@ -139,7 +131,7 @@ char *dp_reproduction_text(const struct dp_reproduction *what)
     dp_text_put(&out, "detprobe run ");
     dp_text_put_word(&out, what->id);
     put_options(&out, what);
-    return taken(&out);
+    return dp_text_take(&out);
 }
 
 char *dp_reproduce(const json_t *report, const char *id)

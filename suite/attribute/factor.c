@@ -248,10 +248,9 @@ struct dp_setup dp_setup_of(const struct dp_factors *factors, const struct dp_ch
             dp_text_printf(&setting, "%s%s", setting.length ? "*" : "", value);
         }
     }
-    setup.axis = dp_strdup(axis.data ? axis.data : "repeat");
-    setup.setting = dp_strdup(setting.data ? setting.data : "");
-    dp_text_free(&axis);
-    dp_text_free(&setting);
+    dp_text_put(&axis, axis.length ? "" : "repeat");
+    setup.axis = dp_text_take(&axis);
+    setup.setting = dp_text_take(&setting);
     return setup;
 }
 

@@ -372,8 +372,6 @@ char *dp_variables_text(const json_t *set)
         const char *value = json_string_value(json_object_get(set, names[i]));
         dp_text_printf(&text, "%s%s%s%s", i ? " " : "", names[i], value ? "=" : " unset", value ? value : "");
     }
-    char *ret = dp_strdup(text.data ? text.data : "");
-    dp_text_free(&text);
     free(names);
-    return ret;
+    return dp_text_take(&text);
 }

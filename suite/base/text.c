@@ -104,6 +104,13 @@ void dp_text_printf(struct dp_text *text, const char *format, ...)
     free(piece);
 }
 
+char *dp_text_take(struct dp_text *text)
+{
+    char *ret = text->data ? text->data : dp_strdup("");
+    *text = DP_TEXT(text->limit);
+    return ret;
+}
+
 void dp_text_free(struct dp_text *text)
 {
     free(text->data);

@@ -26,6 +26,8 @@ void dp_text_add(struct dp_text *text, const char *bytes, size_t length);
 void dp_text_put(struct dp_text *text, const char *string);
 void dp_text_put_word(struct dp_text *text, const char *word); /* as a POSIX shell reads it back */
 void dp_text_printf(struct dp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What it holds, "" of nothing; it is empty then, with the same limit. Owned. */
+char *dp_text_take(struct dp_text *text);
 void dp_text_free(struct dp_text *text);
 
 /* Aborts the program with one line when memory is exhausted: no caller could do better. Result is owned. */

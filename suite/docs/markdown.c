@@ -179,7 +179,7 @@ static size_t split_row(const char *line, char *cells[CELLS_MOST])
         while (cell.length > 0 && cell.data[cell.length - 1] == ' ') {
             cell.data[--cell.length] = '\0';
         }
-        cells[count++] = cell.data ? cell.data : dp_strdup("");
+        cells[count++] = dp_text_take(&cell);
         at++;
     }
     return count;

@@ -127,7 +127,7 @@ char *dp_docs_words(const struct dp_option *option)
     for (size_t i = 0; strcmp(argument, "BACKEND") == 0 && dp_backends[i]; i++) {
         add_word(&words, dp_backends[i], strlen(dp_backends[i]));
     }
-    return words.data ? words.data : dp_strdup("");
+    return dp_text_take(&words);
 }
 
 /* Is the word an option that takes an argument? */

@@ -75,9 +75,7 @@ static char *other_part(const struct dp_request *request, const char *axis)
         }
         part++;
     }
-    char *owned = dp_strdup(rest.data ? rest.data : "");
-    dp_text_free(&rest);
-    return owned;
+    return dp_text_take(&rest);
 }
 
 bool dp_fact_is_base(const struct dp_fact *fact)

@@ -157,9 +157,7 @@ static char *with_tunables(const char *value)
         at += length;
     }
     dp_text_put(&text, value);
-    char *owned = dp_strdup(text.data);
-    dp_text_free(&text);
-    return owned;
+    return dp_text_take(&text);
 }
 
 json_t *dp_cap_variables(const struct dp_cap *cap)

@@ -132,7 +132,7 @@ char *dp_guarantee_versions_text(const json_t *ranges, const json_t *versions)
         dp_text_put(&text, text.length ? ", " : "");
         put_range(&text, role, range, json_object_get(versions, role));
     }
-    return text.data ? text.data : dp_strdup("");
+    return dp_text_take(&text);
 }
 
 /* "said of cuDNN since 7 and before 10, here is 10.1" */

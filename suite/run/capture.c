@@ -71,7 +71,7 @@ char *dp_capture_text(const struct dp_capture *capture)
         start += length + 1;
     }
     dp_text_free(&raw);
-    return text.data ? text.data : dp_strdup("");
+    return dp_text_take(&text);
 }
 
 char *dp_capture_last_line(const struct dp_capture *capture)

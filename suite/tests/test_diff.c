@@ -75,9 +75,7 @@ static char *kinds_of(const json_t *diff)
     for (size_t i = 0; i < json_array_size(changes); i++) {
         dp_text_printf(&words, "%s%s", i ? " " : "", dp_json_string(json_array_get(changes, i), "kind", ""));
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 static void expect(json_t *before, json_t *after, const char *kinds)

@@ -54,9 +54,7 @@ static char *failing(const json_t *gate)
                            axis ? axis : "");
         }
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 /* The kinds of `member` (problems, notes), joined by blanks. Owned. */
@@ -67,9 +65,7 @@ static char *kinds_of(const json_t *gate, const char *member)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         dp_text_printf(&words, "%s%s", i ? " " : "", dp_json_string(json_array_get(rows, i), "kind", ""));
     }
-    char *owned = dp_strdup(words.data ? words.data : "");
-    dp_text_free(&words);
-    return owned;
+    return dp_text_take(&words);
 }
 
 static void expect_kinds(const json_t *gate, const char *member, const char *kinds)

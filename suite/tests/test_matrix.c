@@ -79,7 +79,7 @@ static char *cells_of(const json_t *matrix)
     for (size_t i = 0; i < json_array_size(cells); i++) {
         dp_text_printf(&words, "%s%s", i ? " " : "", json_string_value(json_array_get(cells, i)));
     }
-    return words.data ? words.data : dp_strdup("");
+    return dp_text_take(&words);
 }
 
 #define SENSITIVE(sha, axis)                                                                                 \

@@ -47,9 +47,7 @@ static char *pairs_text(const struct rig *rig)
         dp_text_printf(&text, "%s > %s\n", case_at(rig, rig->plan.priced[i].usual),
                        case_at(rig, rig->plan.priced[i].deterministic));
     }
-    char *owned = dp_strdup(text.data ? text.data : "");
-    dp_text_free(&text);
-    return owned;
+    return dp_text_take(&text);
 }
 
 static void check_pairs(const char *selectors, const char *expected)
