@@ -18,9 +18,11 @@ static void print_help(FILE *out)
           "Finds " DP_PROGRAM_SUMMARY ".\n\n",
           out);
     for (size_t i = 0; i < dp_command_count; i++) {
-        fprintf(out, "  %-10s %s\n", dp_commands[i]->name, dp_commands[i]->summary);
+        fprintf(out, "  %-11s %s\n", dp_commands[i]->name, dp_commands[i]->summary);
     }
-    fputs("\n'detprobe help COMMAND' describes the options of a command.\n", out);
+    fputs("\nTo begin: 'detprobe doctor', then 'detprobe run --all --level quick -o report.json'.\n"
+          "'detprobe help COMMAND' describes the options of a command.\n",
+          out);
 }
 
 static int unknown_command(const char *name)

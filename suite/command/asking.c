@@ -32,8 +32,8 @@ int asking_has(const json_t *report, const char *name, const char *id, struct dp
         dp_err_set(err, DP_EXIT_USAGE, "'%.200s' has no case '%.120s', did you mean '%.120s'?", name, id,
                    near);
     } else {
-        dp_err_set(err, DP_EXIT_USAGE, "'%.200s' has no case '%.120s', see 'detprobe show --verbose'", name,
-                   id);
+        dp_err_set(err, DP_EXIT_USAGE, "'%.200s' has no case '%.120s', see 'detprobe show --verbose %.200s'",
+                   name, id, name);
     }
     free(ids);
     return -1;

@@ -150,7 +150,8 @@ static int bisect(const struct bisect_options *o, const struct dp_strings *opera
     struct asking asking = {0};
     json_t *reports[2] = {NULL, NULL}, *document = NULL;
     if (operands->count != 3) {
-        return dp_err_set(err, DP_EXIT_USAGE, "'bisect' takes two reports and a case of both");
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'bisect' takes two reports and a case of both, see 'detprobe bisect --help'");
     }
     bool good = true;
     for (size_t i = 0; i < 2 && good; i++) {

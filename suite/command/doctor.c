@@ -118,6 +118,14 @@ static void print_missing(json_t *missing)
     }
 }
 
+/* Something missing is no reason to wait. */
+static void print_next(bool any, bool stack)
+{
+    puts(!any    ? "next       install what is missing, or name with --stack where it is"
+         : stack ? "next       detprobe run --all --level quick -o report.json, with the same --stack"
+                 : "next       detprobe run --all --level quick -o report.json");
+}
+
 static int diagnose(const struct dp_catalogue *catalogue, const struct dp_stack *stack)
 {
     struct findings findings = {
@@ -142,6 +150,7 @@ static int diagnose(const struct dp_catalogue *catalogue, const struct dp_stack 
     print_libraries(findings.libraries);
     print_missing(findings.missing);
     const bool any = json_object_size(findings.ready) > 0;
+    print_next(any, stack != NULL);
     json_decref(findings.missing);
     json_decref(findings.ready);
     json_decref(findings.libraries);

@@ -372,4 +372,5 @@ static int cmd_guarantees(int argc, char **argv)
 }
 
 const struct dp_command dp_command_guarantees = {
-    "guarantees", "what is documented for each case, by library and version", &command_line, cmd_guarantees};
+    "guarantees", "say what is documented for each case, by library and version", &command_line,
+    cmd_guarantees};

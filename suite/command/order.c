@@ -89,7 +89,7 @@ static int find_case(struct inquiry *inquiry, const struct dp_strings *operands,
     const struct dp_strings none = {0};
     size_t count = 0;
     if (operands->count != 1) {
-        return dp_err_set(err, DP_EXIT_USAGE, "'order' takes one case, see 'detprobe list'");
+        return dp_err_set(err, DP_EXIT_USAGE, "'order' takes one case, see 'detprobe order --help'");
     }
     bool *chosen = dp_alloc(inquiry->catalogue.case_count, sizeof(*chosen));
     const int rc = dp_select(&inquiry->catalogue, operands, &none, chosen, err);

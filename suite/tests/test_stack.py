@@ -232,6 +232,7 @@ class Fitting(Case):
         lines = [line[11:] for line in done.stdout.splitlines() if line[:11].strip() in ("libraries", "")]
         self.assertIn("libcublas 1 /a/libcublas.so.13", lines)
         self.assertIn("libcudnn 1 /a/libcudnn.so.9", lines)
+        self.assertEqual(done.stdout.splitlines()[-1], "next       detprobe run --all --level quick -o report.json")
 
     def test_doctor_leaves_out_what_controls_link(self):
         """A control runs whatever the stack is, so its libraries are none that would be measured."""
@@ -245,6 +246,7 @@ class Fitting(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("libmpi 1", done.stdout)
         lines = done.stdout.splitlines()
+        self.assertRegex(lines[-1], "^next .* with the same --stack$")
         self.assertTrue(any(line.startswith(("missing    ", " " * 11)) and
                             line.endswith(f"probes/tells: the stack '{stack}' has no library for role mpi")
                             for line in lines), lines)
