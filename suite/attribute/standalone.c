@@ -140,7 +140,8 @@ static void put_build_c(const struct filling *f, struct dp_text *out)
     if (json_object_get(f->template, "role")) {
         const char *path = dp_json_string(f->library, "path", ""), *end = strrchr(path, '/');
         char *folder = dp_printf("%.*s", end ? (int)(end - path) : 0, path);
-        dp_text_put(out, " ");
+        /* a distribution's libblas.so.3 has the library behind it, whose other functions are called too */
+        dp_text_put(out, " -Wl,--copy-dt-needed-entries ");
         put_plain(out, path);
         dp_text_put(out, " -Wl,-rpath,");
         put_plain(out, folder);

@@ -53,6 +53,12 @@ static int process_of(const struct dp_setup *setup, int repetition)
     return repetition * CAPS_MOST + (setup->cap ? 1 + (int)(setup->cap - dp_caps()) : 0);
 }
 
+/* Callers at once share the runs behind the first, which one makes alone. */
+static int runs_of(const struct dp_setup *setup, int runs)
+{
+    return strcmp(setup->axis, "concurrency") == 0 ? 1 + atoi(setup->setting) * runs : runs;
+}
+
 static void add_requests(struct table *table, const struct dp_setup *setups, size_t count,
                          struct dp_amount amount)
 {
@@ -68,7 +74,7 @@ static void add_requests(struct table *table, const struct dp_setup *setups, siz
                                         .setting = setups[i].setting,
                                         .seed_index = seed,
                                         .set = "wide",
-                                        .runs = amount.runs,
+                                        .runs = runs_of(&setups[i], amount.runs),
                                         .process = process_of(&setups[i], process),
                                         .cap = setups[i].cap};
             }

@@ -161,7 +161,36 @@ static void print_report(const json_t *document)
     putchar('\n');
 }
 
-static void print_here(const json_t *document)
+/* A variable that moves the bits here and was set where the report was made: "NAME=VALUE", or NULL. Owned. */
+static char *moving_variable(const json_t *document, const json_t *report)
+{
+    const json_t *environment = json_object_get(json_object_get(report, "body"), "environment");
+    const json_t *variables = json_object_get(environment, "variables");
+    size_t i, k;
+    json_t *cause, *item;
+    json_array_foreach(json_object_get(document, "causes"), i, cause)
+    {
+        json_array_foreach(json_object_get(cause, "change"), k, item)
+        {
+            const char *name = dp_json_string(item, "name", "");
+            const char *value = dp_json_string(variables, name, NULL);
+            if (value && strcmp(dp_json_string(item, "kind", ""), "variable") == 0) {
+                return dp_printf("%s=%s", name, value);
+            }
+        }
+    }
+    return NULL;
+}
+
+static void print_other_bits(const json_t *document, const json_t *report)
+{
+    char *variable = moving_variable(document, report);
+    fputs("; other bits than in the report", stdout);
+    printf(variable ? ", which was made with %s" : ", see 'detprobe diff' with one made here", variable);
+    free(variable);
+}
+
+static void print_here(const json_t *document, const json_t *report)
 {
     const json_t *here = json_object_get(document, "here"), *same = json_object_get(here, "bits_of_report");
     const long long runs = dp_json_int(here, "runs", 0), odd = dp_json_int(here, "mismatches", 0);
@@ -172,11 +201,13 @@ static void print_here(const json_t *document)
     } else {
         printf("%s in %lld runs", between ? " by itself, from process to process," : "", runs);
     }
-    printf(" of %lld inputs in %lld processes%s\n", (long long)dp_json_int(here, "inputs", 0),
+    printf(" of %lld inputs in %lld processes%s", (long long)dp_json_int(here, "inputs", 0),
            (long long)dp_json_int(here, "processes", 0),
-           !same                ? ""
-           : json_is_true(same) ? "; the bits of the report"
-                                : "; other bits than in the report");
+           json_is_true(same) ? "; the bits of the report" : "");
+    if (same && !json_is_true(same)) {
+        print_other_bits(document, report);
+    }
+    putchar('\n');
 }
 
 static void print_libraries(const json_t *document)
@@ -199,13 +230,13 @@ static const struct {
     {"repeats", "moved by", "nothing that was tried moves its bits"},
 };
 
-static void print_text(const json_t *document)
+static void print_text(const json_t *document, const json_t *report)
 {
     const char *outcome = dp_json_string(document, "outcome", "");
     printf("%-11s %s\n", "case", dp_json_string(document, "case", ""));
     print_libraries(document);
     print_report(document);
-    print_here(document);
+    print_here(document, report);
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         if (strcmp(outcomes[i].outcome, outcome) == 0 && outcomes[i].sentence) {
             printf("%-11s %s\n", outcomes[i].title, outcomes[i].sentence);
@@ -224,25 +255,32 @@ static void print_text(const json_t *document)
 
 /* --- the command --- */
 
-/* Where something was found. */
+/* Where something was found; the row that says so. */
 static int write_standalone(const struct explain_options *o, const struct dp_case *item,
                             const json_t *document, struct dp_err *err)
 {
-    if (!o->standalone || strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0) {
+    if (!o->standalone) {
+        return 0;
+    }
+    if (strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0) {
+        fputs(o->json ? "" : "standalone  not written: there is no difference to show\n", stdout);
         return 0;
     }
     char *text = dp_standalone_text(item, document, o->standalone, err);
     const int rc = text ? dp_file_write(o->standalone, text, strlen(text), err) : -1;
     free(text);
+    if (rc == 0 && !o->json) {
+        printf("%-11s %s; its first lines say how to run it\n", "standalone", o->standalone);
+    }
     return rc;
 }
 
-static void print(const struct explain_options *o, const json_t *document)
+static void print(const struct explain_options *o, const json_t *document, const json_t *report)
 {
     if (o->json) {
         dp_command_print(document);
     } else {
-        print_text(document);
+        print_text(document, report);
     }
 }
 
@@ -252,7 +290,8 @@ static int explain(const struct explain_options *o, const struct dp_strings *ope
     json_t *document = NULL;
     int code = -1;
     if (operands->count != 2) {
-        return dp_err_set(err, DP_EXIT_USAGE, "'explain' takes a report and a case of it");
+        return dp_err_set(err, DP_EXIT_USAGE,
+                          "'explain' takes a report and a case of it, see 'detprobe explain --help'");
     }
     json_t *report = dp_report_load(operands->items[0], err);
     if (report &&
@@ -261,7 +300,7 @@ static int explain(const struct explain_options *o, const struct dp_strings *ope
         document = dp_explain(&asking.bench, report, (int)o->runs, err);
     }
     if (document) {
-        print(o, document);
+        print(o, document, report);
         code =
             strcmp(dp_json_string(document, "outcome", ""), "repeats") == 0 ? DP_EXIT_OK : DP_EXIT_FINDINGS;
         code = write_standalone(o, asking.bench.item, document, err) == 0 ? code : -1;

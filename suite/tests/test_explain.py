@@ -186,6 +186,15 @@ class Fakes(Explain):
             self.measure(case, status=(77, 2))
             self.assertIn(f"'{case}' cannot run here: {words}", self.call("explain", self.report, case, status=status))
 
+    def test_made_with_a_variable(self):
+        """Why the report has other bits, where a variable is; else where to look."""
+        for name, variable, status, words in (("one-of-many", "OMP_FAKE_7", 1, ", which was made with OMP_FAKE_7=1"),
+                                              ("secret", "LD_FAKE", 0, ", see 'detprobe diff' with one made here")):
+            case = f"fake/moves/{name}"
+            self.measure(case, **{variable: "1"})
+            text = self.call("explain", self.report, case, status=status)
+            self.assertIn(f" processes; other bits than in the report{words}\n", text)
+
     def test_stopped(self):
         """A signal ends it with one line, and nothing is left running."""
         self.measure("fake/moves/hangs", level=("--level", "quick", "--timeout", "1s", "--axis", "repeat"), status=2)
@@ -255,6 +264,8 @@ class Real(Explain):
         self.assertFalse(document["here"]["bits_of_report"])
         document = self.explain("cpu/blas/snrm2-1000", status=0, **named)
         self.assertTrue(document["here"]["bits_of_report"])
+        self.assertIn("concurrency", self.without(document), "callers at once have runs to share")
+        self.assertNotIn("concurrency", {row["name"] for row in document["not_tried"]})
 
 
 if __name__ == "__main__":

@@ -83,11 +83,15 @@ class Compiled(Standalone):
         done = self.runs(self.build(file, text))
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "the same bits"))
         self.nothing_to_show(named)
+        front = {"DETPROBE_LIB_CBLAS": str(found[0].with_name("libblas.so.3")), "LD_LIBRARY_PATH": str(found[0].parent)}
+        file, text = self.write(moved[0], ".c", **front)
+        self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)), "a library behind another")
 
     def nothing_to_show(self, named):
         file = self.folder / "none.c"
-        self.call("explain", self.report, REPEATS, "--standalone", file, "--runs", 4, **named)
+        out = self.call("explain", self.report, REPEATS, "--standalone", file, "--runs", 4, **named)
         self.assertFalse(file.exists())
+        self.assertIn("\nstandalone  not written: there is no difference to show\n", out)
 
     def test_openmp(self):
         self.measure(*OPENMP, level=("--level", "quick", "--axis", "repeat"))
