@@ -19,9 +19,13 @@ const json_t *dp_prices_of(const json_t *measurements)
     return json_object_get(measurements, "prices");
 }
 
-/* Three digits, of what is above 1 at least two places. Owned. */
+/* Three digits, of what is above 1 at least two places; what is beyond a thousandth or a million as "1e-07".
+ * Owned. */
 static char *number_text(double number)
 {
+    if (number > 0 && (number < 0.001 || number >= 1e6)) {
+        return dp_printf("%.2g", number);
+    }
     const int places = number < 0.1 ? 3 : number < 10 ? 2 : number < 100 ? 1 : 0;
     return dp_printf("%.*f", places, number);
 }
@@ -161,9 +165,12 @@ static void put_row(const struct dp_sheet *sheet, const json_t *price, size_t wi
 static void put_others(const struct dp_sheet *sheet, const json_t *by_case, const json_t *prices)
 {
     struct range range = {0};
+    size_t without = 0;
     for (size_t i = 0; i < json_array_size(prices); i++) {
-        if (!has_row(sheet, by_case, json_array_get(prices, i))) {
-            add_to_range(&range, json_array_get(prices, i));
+        const json_t *price = json_array_get(prices, i);
+        if (!has_row(sheet, by_case, price)) {
+            add_to_range(&range, price);
+            without += !is_timed(price);
         }
     }
     if (range.count > 0) {
@@ -175,6 +182,11 @@ static void put_others(const struct dp_sheet *sheet, const json_t *by_case, cons
         free(line);
         free(pairs);
         free(costs);
+    }
+    if (without > 0) {
+        char *pairs = dp_words_count(without, "pair has", "pairs have");
+        dp_text_printf(sheet->out, "  %s no price, --verbose says why\n", pairs);
+        free(pairs);
     }
 }
 

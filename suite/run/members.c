@@ -121,8 +121,10 @@ static json_t *member_copy(const struct dp_member *row, const json_t *value, con
         return *ret_fault ? NULL : json_integer(number);
     }
     if (row->kind == DP_MEMBER_NUMBER) {
-        *ret_fault =
-            json_is_number(value) && json_number_value(value) >= 0 ? NULL : "must be a number, not negative";
+        const double number = json_is_number(value) ? json_number_value(value) : -1;
+        *ret_fault = !(number >= 0)                                ? "must be a number, not negative"
+                     : row->high > 0 && number > (double)row->high ? "is out of range"
+                                                                   : NULL;
         return *ret_fault ? NULL : json_deep_copy(value);
     }
     if (row->kind == DP_MEMBER_COUNTS) {

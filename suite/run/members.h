@@ -18,7 +18,7 @@ enum dp_member_kind {
     DP_MEMBER_TEXT,   /* string for people: cut at `high` bytes, control characters replaced */
     DP_MEMBER_LOG,    /* the same, but with its lines */
     DP_MEMBER_INT,    /* within [low, high] */
-    DP_MEMBER_NUMBER, /* not negative */
+    DP_MEMBER_NUMBER, /* not negative, at most `high` unless that is 0 */
     DP_MEMBER_TRUE,   /* true or false */
     DP_MEMBER_WORD,   /* one of `words`, "a|b|c" */
     DP_MEMBER_SHA256, /* 64 lower-case hex digits */

@@ -4,6 +4,7 @@
  */
 #include "suite/run/observation.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "suite/base/json.h"
@@ -12,6 +13,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
 #define INT_MAX53 (((json_int_t)1 << 53) - 1)
+#define NS_MAX (INT64_C(1000000000) * 3600 * 24 * 7) /* a week: a ratio of two times is a number then */
 #define OUTPUTS_MAX 64
 #define DIMENSIONS_MAX 16
 #define KERNELS_MAX 64
@@ -64,10 +66,10 @@ static const struct dp_member kernel_members[] = {
     {"launches", DP_MEMBER_INT, true, 1, INT_MAX53, NULL},
 };
 static const struct dp_member time_members[] = {
-    {"first_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
-    {"min_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
-    {"mean_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL},
-    {"median_ns", DP_MEMBER_NUMBER, false, 0, 0, NULL}, /* on axis price, with the next */
+    {"first_ns", DP_MEMBER_NUMBER, false, 0, NS_MAX, NULL},
+    {"min_ns", DP_MEMBER_NUMBER, false, 0, NS_MAX, NULL},
+    {"mean_ns", DP_MEMBER_NUMBER, false, 0, NS_MAX, NULL},
+    {"median_ns", DP_MEMBER_NUMBER, false, 0, NS_MAX, NULL}, /* on axis price, with the next */
     {"calls", DP_MEMBER_INT, false, 1, 1 << 20, NULL},
 };
 

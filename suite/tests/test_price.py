@@ -88,6 +88,11 @@ class Price(unittest.TestCase):
         self.assertEqual(self.prices, {})
         self.assertIn("no case ran together with its deterministic counterpart", self.text)
 
+    def test_pairs_without_a_price(self):
+        """They are counted where nobody asks why."""
+        self.measure("fake/price/mute*", "fake/price/failing*", "--level", "quick", "--axis", "repeat", "--price")
+        self.assertIn("price of determinism\n  2 pairs have no price, --verbose says why\n", self.text)
+
     def test_rounds_by_level(self):
         for level, rounds in (("default", 31), ("deep", 101)):
             self.measure(*ONE, "--level", level, "--axis", "repeat", "--runs", "2", "--seeds", "1", "--price")
@@ -128,6 +133,14 @@ class Price(unittest.TestCase):
             shown = self.detprobe("show", self.file, "--format", form).stdout
             self.assertIn(words, shown)
         self.assertIn("150 \u00b5s against 100 \u00b5s, 15 rounds", self.detprobe("show", "-v", self.file).stdout)
+
+    def test_beyond_a_million(self):
+        """A price is no page of digits, nor zero."""
+        report = self.measure(*ONE, "--level", "quick", "--price")
+        for ratio, text in ((2e300, "2e+300\u00d7 [2e+300, 2e+300]"), (4e-9, "4e-09\u00d7 [4e-09, 4e-09]")):
+            row = {**report["measurements"]["prices"][0], "ratio": ratio, "low": ratio, "high": ratio}
+            self.file.write_text(json.dumps({**report, "measurements": {**report["measurements"], "prices": [row]}}))
+            self.assertIn(text, self.detprobe("show", "-v", self.file).stdout)
 
     def test_own_reports(self):
         """A price that contradicts itself or its report is refused."""

@@ -290,6 +290,8 @@ static void mismatches(void **state)
         {OBSERVATION(OUTPUT(ONE, ""), ",\"threads\":0"), "'threads' is out of range"},
         {OBSERVATION(OUTPUT(ONE, ""), ",\"threads\":4,\"time\":{\"min_ns\":3}"), NULL},
         {OBSERVATION(OUTPUT(ONE, ""), ",\"time\":{\"min_ns\":-3}"), "'min_ns' must be a number"},
+        {OBSERVATION(OUTPUT(ONE, ""), ",\"time\":{\"median_ns\":6e14}"), NULL},
+        {OBSERVATION(OUTPUT(ONE, ""), ",\"time\":{\"median_ns\":1e308}"), "'median_ns' is out of range"},
         {OBSERVATION(OUTPUT(ONE, ""), ",\"chosen\":\"a\\u001b[2J\""), "control characters"},
     };
     check_all(lines, sizeof(lines) / sizeof(lines[0]));
