@@ -98,7 +98,7 @@ static bool is_moved(const struct dp_view *view, const char *product)
     bool moved = dp_axis_moved(view, axis, 0).moved;
     for (size_t i = 0; i < view->count && !moved; i++) {
         const struct dp_fact *fact = view->facts[i];
-        char own[DP_SHA256_HEX];
+        char own[DP_SHA256_HEX] = "";
         if (!is_asked(fact) || strcmp(fact->request->axis, product) != 0 || fact->kind != DP_FACT_ORDER) {
             continue;
         }
