@@ -18,6 +18,7 @@
 #include "reports/model.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/tests/quoted.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -41,19 +42,6 @@
 #define NEVER "'comparisons':21,'distinct':2,'of':8,'mismatches':0,'bound':0.133,'runs':24"
 #define ALWAYS "'comparisons':21,'distinct':2,'of':8,'mismatches':21,'interval':[0.839,1.0],'runs':24"
 #define ONCE "'comparisons':21,'distinct':2,'of':8,'mismatches':1,'interval':[0.001,0.238],'runs':24"
-
-static inline json_t *parse(const char *text)
-{
-    char *copy = dp_strdup(text);
-    for (char *c = copy; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    struct dp_err err;
-    json_t *json = dp_json_parse(copy, strlen(copy), "test", &err);
-    free(copy);
-    assert_non_null(json);
-    return json;
-}
 
 /* One case: what a result says after its id, and the tally of axis repeat. NULL: it is not there. */
 struct item {

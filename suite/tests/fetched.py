@@ -135,6 +135,12 @@ def debian(folder, package):
     return target
 
 
+def openblas(folder):
+    """Debian's, as a file to load."""
+    root = debian(folder, "libopenblas0-pthread")
+    return next(iter(sorted(root.glob("usr/lib/*/openblas-pthread/libopenblas.so.0"))), None) if root else None
+
+
 def promtool(folder):
     """The machine's, or Debian's unpacked: installing the package would start a server on a person's machine."""
     if shutil.which("promtool"):

@@ -19,6 +19,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/judge/judge.h"
+#include "suite/tests/quoted.h"
 
 #define LAB_CASES 8
 #define LAB_REQUESTS 256
@@ -64,11 +65,7 @@ static inline int lab_case(struct lab *lab, const char *id, const char *members)
     const size_t i = lab->plan.case_count++;
     struct dp_case *item = &lab->cases[i];
     char *text = dp_printf("{'id': '%s'%s%s}", id, members[0] ? ", " : "", members);
-    for (char *c = text; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    item->json = json_loads(text, 0, NULL);
-    assert_non_null(item->json);
+    item->json = parse(text);
     free(text);
     json_t *guarantee = json_object_get(item->json, "guarantee");
     if (!guarantee) {

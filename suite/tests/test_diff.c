@@ -15,6 +15,7 @@
 #include "reports/diff/render.h"
 #include "suite/base/json.h"
 #include "suite/base/text.h"
+#include "suite/tests/quoted.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -28,19 +29,6 @@
 #define NEVER "{'repeat':{'bound':0.133}}"
 #define ALWAYS "{'repeat':{'interval':[0.839,1.0]}}"
 #define ONCE "{'repeat':{'interval':[0.001,0.238]}}"
-
-static json_t *parse(const char *text)
-{
-    char *copy = dp_strdup(text);
-    for (char *c = copy; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    struct dp_err err;
-    json_t *json = dp_json_parse(copy, strlen(copy), "test", &err);
-    free(copy);
-    assert_non_null(json);
-    return json;
-}
 
 /* A report of one case (NULL: of none) with one environment. */
 static json_t *report(const char *result, const char *axes, const char *environment)

@@ -247,11 +247,10 @@ class Real(Explain):
     """Debian's OpenBLAS: another kernel set gives other bits, and the command shows it."""
 
     def test_openblas(self):
-        files = fetched.debian(FETCHED, "libopenblas0-pthread")
-        found = sorted(files.glob("usr/lib/*/openblas-pthread/libopenblas.so.0")) if files else []
+        found = fetched.openblas(FETCHED)
         if not found:
             self.skipTest("OpenBLAS cannot be fetched")
-        named = {"DETPROBE_LIB_CBLAS": str(found[0]), "OPENBLAS_CORETYPE": "Prescott"}
+        named = {"DETPROBE_LIB_CBLAS": str(found), "OPENBLAS_CORETYPE": "Prescott"}
         document = self.explain("cpu/blas/sdot-1000", **named)
         self.assertEqual([row["name"] for row in document["libraries"]], ["OpenBLAS"])
         causes = {cause["change"][0]["name"]: cause for cause in document["causes"]}

@@ -14,21 +14,9 @@
 
 #include "suite/base/json.h"
 #include "suite/plan/guarantee.h"
+#include "suite/tests/quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* JSON with single quotes. Owned. */
-static json_t *parse(const char *text)
-{
-    char *copy = strdup(text);
-    for (char *c = copy; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    json_t *value = json_loads(copy, 0, NULL);
-    assert_non_null(value);
-    free(copy);
-    return value;
-}
 
 struct row {
     const char *here; /* versions */

@@ -18,28 +18,13 @@
 #include "suite/base/json.h"
 #include "suite/base/schema.h"
 #include "suite/tests/golden.h"
+#include "suite/tests/quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CUDNN "'library': 'cudnn', 'covers': ['repeat'], 'invariant': [], 'conditions': {}"
 #define NONE "'covers': ['repeat'], 'invariant': [], 'conditions': {}"
 #define SINCE_9 "'versions': {'cudnn': {'since': '9'}}, 'said_of': 'cuDNN since 9'"
-
-/* JSON with single quotes. Owned. */
-static json_t *parse(const char *text)
-{
-    if (!text) {
-        return NULL;
-    }
-    char *copy = dp_strdup(text);
-    for (char *c = copy; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    json_t *value = json_loads(copy, 0, NULL);
-    assert_non_null(value);
-    free(copy);
-    return value;
-}
 
 struct row {
     const char *id, *guarantee, *stated, *result, *measured;

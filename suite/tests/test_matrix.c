@@ -17,6 +17,7 @@
 #include "suite/base/json.h"
 #include "suite/base/schema.h"
 #include "suite/base/text.h"
+#include "suite/tests/quoted.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -47,12 +48,7 @@ static json_t *report(struct item item, const char *environment)
         environment ? environment : "{}",
         item.result ? "{'case':'cpu/gemm/x','backend':'cpu','family':'gemm'," : "",
         item.result ? item.result : "", item.result ? "}" : "", item.axes ? item.axes : "{}");
-    for (char *c = text; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    struct dp_err err = {0};
-    json_t *made = dp_json_parse(text, strlen(text), "test", &err);
-    assert_string_equal(err.text, "");
+    json_t *made = parse(text);
     free(text);
     return made;
 }

@@ -4,6 +4,7 @@
  * the device; and the requests for devices, which are planned when the machine is known.
  */
 #include "suite/tests/lab.h"
+#include "suite/tests/quoted.h"
 
 #define ID "cpu/gemm/one"
 #define LEVEL(level, more) "'guarantee': {'level': '" level "', 'source': 's'" more "}"
@@ -189,18 +190,6 @@ static void test_device_confounded(void **state)
 #define DEVICE(ordinal, class) "{'ordinal': " #ordinal ", " class "}"
 #define HELLO(base, devices)                                                                                 \
     "{'p': {'type': 'hello', 'axes': ['repeat', 'device'], 'device': " base ", 'devices': [" devices "]}}"
-
-static json_t *parse(const char *text)
-{
-    char *copy = dp_strdup(text);
-    for (char *c = copy; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    json_t *ret = json_loads(copy, 0, NULL);
-    free(copy);
-    assert_non_null(ret);
-    return ret;
-}
 
 /* A plan of one case at two seeds of set wide, with axis device or not, that owns what it grows. */
 static struct dp_plan small_plan(bool has_axis, const struct dp_case *const *cases)

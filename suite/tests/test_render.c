@@ -20,6 +20,7 @@
 #include "suite/base/json.h"
 #include "suite/base/text.h"
 #include "suite/tests/golden.h"
+#include "suite/tests/quoted.h"
 
 static const char *const names[] = {"clean", "findings", "insensitive", "nothing", "hostile", "empty"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
@@ -153,10 +154,7 @@ static void test_what_to_do(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char *text = dp_printf("{'body':{'results':[%s]}}", rows[i].row);
-        for (char *c = text; *c; c++) {
-            *c = *c == '\'' ? '"' : *c;
-        }
-        json_t *report = json_loads(text, 0, NULL);
+        json_t *report = parse(text);
         json_object_set_new(json_array_get(json_object_get(json_object_get(report, "body"), "results"), 0),
                             "case", json_string("cpu/gemm/one"));
         static const char *const formats[] = {"text", "markdown"};
@@ -385,10 +383,7 @@ static void test_reproduce(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char *text =
             dp_printf("{'body':{'environment':%s,'plan':{'level':'quick','seed':'7'}}}", rows[i].environment);
-        for (char *c = text; *c; c++) {
-            *c = *c == '\'' ? '"' : *c;
-        }
-        json_t *report = json_loads(text, 0, NULL);
+        json_t *report = parse(text);
         char *command = dp_reproduce(report, rows[i].id);
         assert_string_equal(command, rows[i].command);
         free(command);

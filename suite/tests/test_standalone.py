@@ -67,11 +67,10 @@ class Standalone(Lab):
 @unittest.skipUnless(shutil.which("cc"), "no C compiler")
 class Compiled(Standalone):
     def test_openblas(self):
-        files = fetched.debian(FETCHED, "libopenblas0-pthread")
-        found = sorted(files.glob("usr/lib/*/openblas-pthread/libopenblas.so.0")) if files else []
+        found = fetched.openblas(FETCHED)
         if not found:
             self.skipTest("OpenBLAS cannot be fetched")
-        named = {"DETPROBE_LIB_CBLAS": str(found[0])}
+        named = {"DETPROBE_LIB_CBLAS": str(found)}
         report = self.measure(*BLAS, REPEATS, level=("--level", "quick", "--axis", "threads,isa"), **named)
         moved = [row["case"] for row in report["body"]["results"] if row.get("sensitive_to")]
         self.assertGreaterEqual(len(moved), 6, "too little moves on this processor to test anything")
