@@ -28,9 +28,8 @@ enum {
     AGAIN_PROCESSES = 2 /* of what confirms a difference */
 };
 #define BASE_NS 3e9 /* what the runs that look whether a case repeats may take, roughly */
-#define MISSED                                                                                               \
-    0.01 /* how probable it may be that variation stays unseen where it is said to have stopped              \
-          */
+/* how probable it may be that variation stays unseen where it is said to have stopped */
+#define MISSED 0.01
 
 struct dp_amount dp_explain_amount(const struct dp_case *item, int runs)
 {

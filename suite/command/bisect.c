@@ -25,29 +25,24 @@ static const struct bisect_options bisect_defaults = {.asking = {.timeout_ns = I
     .offset = offsetof(struct bisect_options, member)
 
 static const struct dp_option option_table[] = {
-    {OPTION(
-        FLAG, "load-libraries", NULL, load,
-        "also load the libraries that the reports name, where both files are here: only for reports whose "
-        "origin you trust")},
-    {OPTION(
-        STRING, "stack", "STACK", asking.stack,
-        "measure the libraries of this Python environment, prefix or process (pid:N) and no others; wanted "
-        "where the reports are of one")},
+    {OPTION(FLAG, "load-libraries", NULL, load,
+            "also load the libraries that the reports name, where both files are here: only for reports "
+            "whose origin you trust")},
+    {OPTION(STRING, "stack", "STACK", asking.stack,
+            "measure the libraries of this Python environment, prefix or process (pid:N) and no others; "
+            "wanted where the reports are of one")},
     {OPTION(DURATION, "timeout", "TIME", asking.timeout_ns, "the most one request may take")},
     {OPTION(FLAG, "json", NULL, json, "print one object")},
 };
 
 static const struct dp_command_line command_line = {
     .usage = "detprobe bisect BEFORE AFTER CASE [OPTION...]",
-    .summary =
-        "Goes from two reports in which a case has other bits to the smallest difference between their "
-        "environments that changes them. What can be changed here is: variables that 'detprobe audit' knows, "
-        "the number of threads, the instruction set that a library is held to, files of libraries. The case "
-        "is "
-        "run as in the one report and as in the other; if the bits differ, the smallest part of the changes "
-        "that still does it is found by delta debugging. What cannot be changed here (processor, GPU, "
-        "driver, "
-        "kernel) is named.",
+    .summary = "Goes from two reports in which a case has other bits to the smallest difference between "
+               "their environments that changes them. What can be changed here is: variables that 'detprobe "
+               "audit' knows, the number of threads, the instruction set that a library is held to, files of "
+               "libraries. The case is run as in the one report and as in the other; if the bits differ, the "
+               "smallest part of the changes that still does it is found by delta debugging. What cannot be "
+               "changed here (processor, GPU, driver, kernel) is named.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &bisect_defaults,

@@ -32,16 +32,14 @@ static const struct dp_option option_table[] = {
             "runs of each input in each process, to see whether the case repeats here; else as many as some "
             "seconds allow, 25 at most"),
      .low = 2, .high = 1000000},
-    {OPTION(
-        STRING, "stack", "STACK", asking.stack,
-        "measure the libraries of this Python environment, prefix or process (pid:N) and no others; wanted "
-        "where the report is of one")},
+    {OPTION(STRING, "stack", "STACK", asking.stack,
+            "measure the libraries of this Python environment, prefix or process (pid:N) and no others; "
+            "wanted where the report is of one")},
     {OPTION(DURATION, "timeout", "TIME", asking.timeout_ns, "the most one request may take")},
     {OPTION(STRING, "standalone", "FILE", standalone,
             "write a file of C (FILE.c) or Python (FILE.py) that shows the difference without detprobe, of "
-            "at most "
-            "80 lines, for the tracker of whose library it is; only for cases whose catalogue says how it is "
-            "called")},
+            "at most 80 lines, for the tracker of whose library it is; only for cases whose catalogue says "
+            "how it is called")},
     {OPTION(FLAG, "json", NULL, json, "print one object")},
 };
 
@@ -50,23 +48,19 @@ static const struct dp_command_line command_line = {
     .summary =
         "Finds what moves the bits of a case, by running it here: each axis at each of its settings, each "
         "instruction set that its library can be held to, and each variable that 'detprobe audit' knows, "
-        "with "
-        "the value that the report recorded, that the case's remedy gives it or that shows an effect. Each "
-        "is tried alone, then "
-        "all that did nothing are tried together; if that moves the bits, the smallest part that still does "
-        "is found by delta debugging. A case that varies by itself is asked the other way round: what keeps "
-        "its bits. A command follows that shows the difference.",
+        "with the value that the report recorded, that the case's remedy gives it or that shows an effect. "
+        "Each is tried alone, then all that did nothing are tried together; if that moves the bits, the "
+        "smallest part that still does is found by delta debugging. A case that varies by itself is asked "
+        "the other way round: what keeps its bits. A command follows that shows the difference.",
     .options = option_table,
     .count = sizeof(option_table) / sizeof(option_table[0]),
     .defaults = &explain_defaults,
     .details =
         "Every difference is seen again in new processes before it is told. What keeps the bits of a case "
         "that varies is tried so often that variation as rare as what was seen, or from process to process "
-        "in "
-        "a third of them, would be missed once in a hundred times. A variable is compared with itself not "
-        "set, whatever it is in this shell. The "
-        "algorithm is ddmin (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE "
-        "Transactions on Software Engineering 28(2), 2002).",
+        "in a third of them, would be missed once in a hundred times. A variable is compared with itself not "
+        "set, whatever it is in this shell. The algorithm is ddmin (Zeller and Hildebrandt, Simplifying and "
+        "Isolating Failure-Inducing Input, IEEE Transactions on Software Engineering 28(2), 2002).",
     .exits = {{DP_EXIT_OK, "the case repeats here, and nothing that was tried moves its bits"},
               {DP_EXIT_FINDINGS, "something moves its bits, or it varies by itself"},
               {DP_EXIT_NO_VERDICT,

@@ -58,11 +58,9 @@ static const struct dp_command_line command_line = {
     .defaults = &order_defaults,
     .details =
         "The tree is then held against random summands: if its additions in f32, f64 or a type of the "
-        "operands "
-        "give the bits that the operation gave, 'in f32' or the like is said. Where several are added at "
-        "once, "
-        "as matrix units do, '20 bits of the largest kept' says to how many bits they are cut first, if that "
-        "gives the bits. An operation without one order gets no fingerprint.",
+        "operands give the bits that the operation gave, 'in f32' or the like is said. Where several are "
+        "added at once, as matrix units do, '20 bits of the largest kept' says to how many bits they are cut "
+        "first, if that gives the bits. An operation without one order gets no fingerprint.",
     .exits = {{DP_EXIT_OK, "revealed, or nothing is ever lost: exact, compensated; there is a fingerprint"},
               {DP_EXIT_FINDINGS, "no one order: it changes from run to run"},
               {DP_EXIT_NO_VERDICT, "given up, an error of the program, or the stack was not used"},

@@ -19,14 +19,13 @@ struct dp_traits {
     size_t varied;         /* observations whose runs differ */
     const char *unwritten; /* an output with elements that no run wrote, or NULL */
     bool follows_poison;   /* patterns in memory move the bits, and each one repeats */
-    const char
-        *caller;       /* setting of axis concurrency at which values of another caller were found, or NULL */
-    bool direct;       /* sums whose terms do not round: catalogue's arithmetic */
-    bool plain;        /* nothing rounds: arithmetic none */
-    bool exact_varies; /* sums that are exact in any order differ */
-    bool first_call;   /* only the first call of a process differs */
-    bool order_varies; /* a sum whose order was revealed was another when asked again */
-    bool selection;    /* other bits in a new process go with another choice, and one process repeats */
+    const char *caller; /* at this setting of axis concurrency values of another caller were found; or NULL */
+    bool direct;        /* sums whose terms do not round: catalogue's arithmetic */
+    bool plain;         /* nothing rounds: arithmetic none */
+    bool exact_varies;  /* sums that are exact in any order differ */
+    bool first_call;    /* only the first call of a process differs */
+    bool order_varies;  /* a sum whose order was revealed was another when asked again */
+    bool selection;     /* other bits in a new process go with another choice, and one process repeats */
     /* of the mismatches of all observations whose runs differ */
     size_t mismatches;       /* so many were told */
     bool permutation;        /* each of them the same elements in another order */

@@ -31,8 +31,7 @@ struct dp_judged {
                            counted here */
     bool unconfirmed;   /* a case is untested: its difference was seen once and not again in new processes */
     bool insensitive;   /* a backend whose controls cannot vary */
-    size_t
-        *moved; /* requests whose bits are not those of another setting of their axis, one for each result */
+    size_t *moved;      /* requests whose bits no earlier setting of their axis gave, where it moves bits */
     size_t moved_count;
     size_t *suspects; /* case indices whose finding wants confirmation in a new process */
     size_t suspect_count;

@@ -237,8 +237,8 @@ bool dp_axis_reveals(const char *name)
     return strcmp(last ? last + 1 : name, "order") == 0;
 }
 
-/* Every one is kept: of the factors' settings, which are few. */
-const char *dp_product_setting(const char *left, const char *right)
+/* "4*16/15": every one is kept, of the factors' settings, which are few. */
+static const char *both(const char *left, const char *right)
 {
     static char names[256][32];
     char name[sizeof(names[0])];
@@ -289,7 +289,7 @@ static size_t product_settings(const struct dp_axis *axis, const struct dp_level
     const size_t right_count = dp_axis_settings(find(right), level, item, rights);
     for (size_t l = 0; l < left_count; l++) {
         for (size_t r = 0; r < right_count && count < DP_SETTING_MAX; r++) {
-            ret_settings[count++] = rights[r][0] ? dp_product_setting(lefts[l], rights[r]) : lefts[l];
+            ret_settings[count++] = rights[r][0] ? both(lefts[l], rights[r]) : lefts[l];
         }
     }
     free(left);

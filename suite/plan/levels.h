@@ -88,7 +88,5 @@ bool dp_axis_is_of(const struct dp_axis *axis, const char *backend);
 /* A setting that is a number (of a fresh process, a device, a choice), 0 <= n <= DP_FRESH_MAX: a static
  * string. */
 const char *dp_number_setting(int n);
-/* "4*16/15" of two settings: a static string. */
-const char *dp_product_setting(const char *left, const char *right);
 
 #endif

@@ -83,8 +83,8 @@ static int choose_axes(const struct dp_plan_options *options, struct scheme *sch
         }
         wanted[axis - all] = true;
     }
-    bool own_process =
-        false; /* an axis is asked for that says nothing where new processes differ by themselves */
+    /* an axis is asked for that says nothing where new processes differ by themselves */
+    bool own_process = false;
     for (size_t i = 0; all[i].name; i++) {
         own_process = own_process || (wanted[i] && is_later(&all[i]));
     }
