@@ -200,7 +200,12 @@ void dp_sheet_prices(const struct dp_sheet *sheet)
         const size_t used = dp_words_width(dp_json_string(price, "case", ""));
         width = has_row(sheet, by_case, price) && used > width ? used : width;
     }
-    dp_text_put(sheet->out, prices ? "price of determinism\n" : "");
+    if (prices) {
+        dp_words_wrap(sheet->out,
+                      "price of determinism: time of the deterministic form over that of the usual one, "
+                      "median [95 %]",
+                      0, 2, sheet->columns);
+    }
     for (size_t i = 0; i < json_array_size(prices); i++) {
         if (has_row(sheet, by_case, json_array_get(prices, i))) {
             put_row(sheet, json_array_get(prices, i), width);

@@ -11,6 +11,7 @@
 struct show_options {
     struct dp_delivery delivery;
     struct dp_strings reports, operands;
+    bool json;
 };
 
 static const struct dp_option option_table[] = {
@@ -21,6 +22,10 @@ static const struct dp_option option_table[] = {
      .help = "what to print",
      .offset = offsetof(struct show_options, delivery.format),
      .choices_of = dp_format_names_report},
+    {.kind = DP_OPTION_FLAG,
+     .name = "json",
+     .help = "the same as --format json",
+     .offset = offsetof(struct show_options, json)},
     {.kind = DP_OPTION_STRING,
      .letter = 'o',
      .name = "output",
@@ -73,6 +78,7 @@ static int show(struct show_options *o, struct dp_err *err)
         dp_delivery_spares(&o->reports, o->delivery.output, o->operands.items, o->operands.count, err) != 0) {
         return -1;
     }
+    o->delivery.format = o->json ? "json" : o->delivery.format;
     o->delivery.source = o->operands.items[0];
     json_t *report = dp_report_load(o->delivery.source, err);
     if (!report) {

@@ -75,7 +75,7 @@ class Price(unittest.TestCase):
     def test_verdicts_do_not_depend_on_it(self):
         """Nor does the digest; what is timed is no evidence."""
         priced = self.measure(*ONE, "--level", "quick", "--price")
-        self.assertIn("price of determinism\n  fake/price/costs  1.50\u00d7 [1.50, 1.50]\n", self.text)
+        self.assertIn("usual one, median [95 %]\n  fake/price/costs  1.50\u00d7 [1.50, 1.50]\n", self.text)
         plain = self.measure(*ONE, "--level", "quick")
         self.assertNotIn("price", self.text.replace("fake/price", ""))
         self.assertEqual(priced["digest"], plain["digest"])
@@ -91,7 +91,7 @@ class Price(unittest.TestCase):
     def test_pairs_without_a_price(self):
         """They are counted where nobody asks why."""
         self.measure("fake/price/mute*", "fake/price/failing*", "--level", "quick", "--axis", "repeat", "--price")
-        self.assertIn("price of determinism\n  2 pairs have no price, --verbose says why\n", self.text)
+        self.assertIn("usual one, median [95 %]\n  2 pairs have no price, --verbose says why\n", self.text)
 
     def test_rounds_by_level(self):
         for level, rounds in (("default", 31), ("deep", 101)):
@@ -132,6 +132,7 @@ class Price(unittest.TestCase):
                             ("html", '<h2 id="h-price">Price of determinism</h2>')):
             shown = self.detprobe("show", self.file, "--format", form).stdout
             self.assertIn(words, shown)
+        self.assertEqual(json.loads(self.detprobe("show", self.file, "--json").stdout), self.load())
         self.assertIn("150 \u00b5s against 100 \u00b5s, 15 rounds", self.detprobe("show", "-v", self.file).stdout)
 
     def test_beyond_a_million(self):
