@@ -27,6 +27,8 @@ struct dp_command {
 int dp_command_end(int code, const struct dp_err *err);
 /* What '--json' prints. */
 void dp_command_print(const json_t *document);
+/* A line for each library that was measured. */
+void dp_command_print_libraries(const json_t *libraries);
 
 /* By name. What parses, prints help and writes the manual reads this table. */
 extern const struct dp_command *const dp_commands[];

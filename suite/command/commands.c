@@ -6,8 +6,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "suite/base/json.h"
+#include "suite/base/text.h"
 
 const struct dp_command *const dp_commands[] = {
     &dp_command_audit,  &dp_command_baseline,  &dp_command_bisect,   &dp_command_diff,
@@ -31,4 +33,17 @@ void dp_command_print(const json_t *document)
     char *text = dp_json_pretty(document);
     fputs(text, stdout);
     free(text);
+}
+
+void dp_command_print_libraries(const json_t *libraries)
+{
+    for (size_t i = 0; i < json_array_size(libraries); i++) {
+        const json_t *library = json_array_get(libraries, i);
+        char *line = dp_printf("%s %s %s", dp_json_string(library, "name", ""),
+                               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
+        char *shown = dp_printable(line, strlen(line));
+        printf("%-11s %s\n", i ? "" : "libraries", shown);
+        free(shown);
+        free(line);
+    }
 }

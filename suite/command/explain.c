@@ -204,17 +204,6 @@ static void print_here(const json_t *document, const json_t *report)
     putchar('\n');
 }
 
-static void print_libraries(const json_t *document)
-{
-    size_t i;
-    json_t *library;
-    json_array_foreach(json_object_get(document, "libraries"), i, library)
-    {
-        printf("%-11s %s %s %s\n", i ? "" : "libraries", dp_json_string(library, "name", ""),
-               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
-    }
-}
-
 static const struct {
     const char *outcome, *title, *sentence;
 } outcomes[] = {
@@ -228,7 +217,7 @@ static void print_text(const json_t *document, const json_t *report)
 {
     const char *outcome = dp_json_string(document, "outcome", "");
     printf("%-11s %s\n", "case", dp_json_string(document, "case", ""));
-    print_libraries(document);
+    dp_command_print_libraries(json_object_get(document, "libraries"));
     print_report(document);
     print_here(document, report);
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {

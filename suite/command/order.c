@@ -223,18 +223,10 @@ static void print_dot(const json_t *answer)
 
 static void print_facts(const struct inquiry *inquiry, const json_t *answer)
 {
-    json_t *libraries = libraries_of(inquiry), *library, *index;
+    json_t *libraries = libraries_of(inquiry), *index;
     size_t i;
     printf("%-11s %s\n", "case", inquiry->item->id);
-    json_array_foreach(libraries, i, library)
-    {
-        char *line = dp_printf("%s %s %s", dp_json_string(library, "name", ""),
-                               dp_json_string(library, "version", ""), dp_json_string(library, "path", ""));
-        char *shown = dp_printable(line, strlen(line));
-        printf("%-11s %s\n", i ? "" : "libraries", shown);
-        free(shown);
-        free(line);
-    }
+    dp_command_print_libraries(libraries);
     json_decref(libraries);
     if (dp_json_string(answer, "chosen", NULL)) {
         printf("%-11s %s\n", "chosen", dp_json_string(answer, "chosen", ""));
