@@ -55,6 +55,22 @@ static bool is_one(const json_t *orders)
     return one;
 }
 
+/* How many settings have an order that was revealed, and how many orders these are: where that was given up,
+ * or there is no one order, nothing is known to differ. */
+static void count_revealed(const json_t *orders, size_t *ret_settings, size_t *ret_orders)
+{
+    json_t *known = json_object();
+    *ret_settings = 0;
+    for (size_t i = 0; i < json_array_size(orders); i++) {
+        if (fingerprint_of(orders, i)[0]) {
+            *ret_settings += json_array_size(json_array_get(orders, i)) - 1;
+            json_object_set_new(known, fingerprint_of(orders, i), json_true());
+        }
+    }
+    *ret_orders = json_object_size(known);
+    json_decref(known);
+}
+
 static const char *words_of(const json_t *orders, size_t i)
 {
     return dp_json_string(json_array_get(json_array_get(orders, i), 0), "words", "");
@@ -149,10 +165,12 @@ char *dp_orders_summary(const struct dp_sheet *sheet)
         for (size_t k = 0; k < json_array_size(axes); k++) {
             const char *name = json_string_value(json_array_get(axes, k));
             json_t *orders = orders_along(entry, name);
-            if (json_array_size(orders) > 0) {
+            size_t settings, differing;
+            count_revealed(orders, &settings, &differing);
+            if (settings > 1) {
                 dp_json_count(revealed, name);
             }
-            if (!is_one(orders)) {
+            if (settings > 1 && differing > 1) {
                 dp_json_count(other, name);
             }
             json_decref(orders);

@@ -21,9 +21,9 @@ def detprobe(*arguments):
 
 
 def blocks(page):
-    """(command, shown lines) of each block that begins with `$ detprobe diff`."""
+    """(command, shown lines) of each block that begins with `$ detprobe diff` or shows a kept report."""
     for block in re.findall(r"^```\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        if block.startswith("$ detprobe diff "):
+        if block.startswith(("$ detprobe diff ", "$ detprobe show cpu-")):
             command, *lines = block.splitlines()
             yield shlex.split(command)[2:], lines
 
@@ -92,8 +92,7 @@ class KeptReports(unittest.TestCase):
     def shows(self, heading, counted):
         rows, still = counted
         page = README.read_text(encoding="utf-8")
-        table = re.search(rf"^\| {heading} \| cases \| vary \|.*\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE)
-        self.assertEqual(table.group(1).splitlines(), rows)
+        self.assertEqual(self.table(rf"{heading} \| cases"), rows)
         listed = " and ".join([", ".join(still[:-1]), still[-1]] if still[1:] else still)
         self.assertIn(f"Nothing moved in {listed}.", " ".join(page.split()))
 
@@ -103,6 +102,50 @@ class KeptReports(unittest.TestCase):
                                           ("threads", "batch", "isa", "algorithm", "align")))
         self.shows("of what trains", self.counted("cpu-debian12-frameworks-quick.json",
                                                   lambda row: f"{row['backend']}/{row['family']}", ("threads", "batch", "algorithm")))
+
+    def table(self, heading):
+        """The rows of README's table whose heading begins so."""
+        page = README.read_text(encoding="utf-8")
+        return re.search(rf"^\| {heading} \|.*\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE).group(1).splitlines()
+
+    def test_why_bits_move(self):
+        """In how many of the cases whose bits move along an axis the order of additions does, where it was revealed."""
+        report = json.loads((MEASURED / "cpu-debian12-default.json").read_text(encoding="utf-8"))
+        moved = {row["case"]: row.get("sensitive_to", []) for row in report["body"]["results"]}
+        axes = ("threads", "batch", "isa")
+        counts = {}
+        for entry in report["measurements"]["cases"]:
+            family = entry["case"].split("/")[1]
+            for axis in axes:
+                # of axis isa the base process is a setting
+                seen = [row["fingerprint"] for row in entry.get("orders", []) if "fingerprint" in row
+                        and row["axis"] in (axis, "repeat" if axis == "isa" else axis)]
+                if axis in moved[entry["case"]] and len(seen) > 1:
+                    found = counts.setdefault(family, {}).setdefault(axis, [0, 0])
+                    found[0] += len(set(seen)) > 1
+                    found[1] += 1
+        rows = [f"| `{family}` | " + " | ".join("{} of {}".format(*found[axis]) if axis in found else ""
+                                               for axis in axes) + " |" for family, found in sorted(counts.items())]
+        self.assertEqual(self.table("order of additions"), rows)
+        told = " ".join(detprobe("show", "cpu-debian12-default.json").stdout.split())
+        for axis in axes:
+            found = [counted[axis] for counted in counts.values() if axis in counted]
+            self.assertIn("{} in {} of {}".format(axis, *map(sum, zip(*found))), told)
+
+    def test_prices(self):
+        """What the deterministic form costs: the least, the median and the most of each family."""
+        report = json.loads((MEASURED / "cpu-debian12-default.json").read_text(encoding="utf-8"))
+        families = {}
+        for price in report["measurements"]["prices"]:
+            if "ratio" in price:
+                families.setdefault(price["case"].split("/")[1], []).append(price)
+        rows = []
+        for family, prices in sorted(families.items()):
+            prices.sort(key=lambda price: price["ratio"])
+            three = (prices[0], prices[(len(prices) - 1) // 2], prices[-1])
+            rows.append(f"| `{family}` | {len(prices)} | " + " | ".join(
+                f"{price['ratio']:.2f}× [{price['low']:.2f}, {price['high']:.2f}]" for price in three) + " |")
+        self.assertEqual(self.table("price of determinism"), rows)
 
     def test_quick_start(self):
         """The table of the first section is that of the kept report; dots stand for lines, or for the rest of one."""
@@ -134,7 +177,7 @@ class KeptReports(unittest.TestCase):
         self.assertTrue(shown)
         for arguments, lines in shown:
             done = detprobe(*arguments)
-            self.assertEqual((done.returncode, done.stderr), (1, ""))
+            self.assertEqual((done.returncode, done.stderr), (1 if arguments[0] == "diff" else 0, ""))
             printed = done.stdout.splitlines()
             at = 0
             for piece in pieces(lines):
