@@ -103,6 +103,17 @@ class KeptReports(unittest.TestCase):
         self.shows("of what trains", self.counted("cpu-debian12-frameworks-quick.json",
                                                   lambda row: f"{row['backend']}/{row['family']}", ("threads", "batch", "algorithm")))
 
+    def test_callers(self):
+        """Four threads at once moved nothing, in as many operations as README says."""
+        report = json.loads((MEASURED / "cpu-debian12-concurrency.json").read_text(encoding="utf-8"))
+        ran = [entry["axes"]["concurrency"] for entry in report["measurements"]["cases"]
+               if any(row.get("runs") for row in entry.get("axes", {}).get("concurrency", {}).get("settings", []))]
+        self.assertTrue(ran)
+        self.assertFalse([axis for axis in ran if axis["moved"] or axis["confounded"]])
+        self.assertFalse([row for axis in ran for row in axis["settings"] if row["distinct"] != 1])
+        page = " ".join(README.read_text(encoding="utf-8").split())
+        self.assertIn(f"all {len(ran)} operations gave each thread what it gets alone", page)
+
     def table(self, heading):
         """The rows of README's table whose heading begins so."""
         page = README.read_text(encoding="utf-8")
