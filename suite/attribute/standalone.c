@@ -88,6 +88,18 @@ static void put_plain(struct dp_text *out, const char *text)
     }
 }
 
+/* A word of a line for a shell, within a comment: a quote or anything else that could end either is '?'. */
+static void put_argument(struct dp_text *out, const char *text)
+{
+    struct dp_text plain = DP_TEXT(TEXT_MOST);
+    put_plain(&plain, text);
+    for (size_t i = 0; i < plain.length; i++) {
+        plain.data[i] = plain.data[i] == '\'' ? '?' : plain.data[i];
+    }
+    dp_text_put_word(out, plain.data ? plain.data : "");
+    dp_text_free(&plain);
+}
+
 /* Between double quotes, of C and of Python. */
 static void put_quoted(struct dp_text *out, const char *text)
 {
@@ -129,22 +141,22 @@ struct filling {
 static void put_build_python(const struct filling *f, struct dp_text *out)
 {
     dp_text_put(out, "python3 ");
-    put_plain(out, name_of(f->path));
+    put_argument(out, name_of(f->path));
 }
 
 static void put_build_c(const struct filling *f, struct dp_text *out)
 {
     const char *flags = dp_json_string(f->template, "flags", NULL);
     dp_text_printf(out, "cc -O2 %s%s", flags ? flags : "", flags ? " " : "");
-    put_plain(out, name_of(f->path));
+    put_argument(out, name_of(f->path));
     if (json_object_get(f->template, "role")) {
         const char *path = dp_json_string(f->library, "path", ""), *end = strrchr(path, '/');
         char *folder = dp_printf("%.*s", end ? (int)(end - path) : 0, path);
         /* a distribution's libblas.so.3 has the library behind it, whose other functions are called too */
         dp_text_put(out, " -Wl,--copy-dt-needed-entries ");
-        put_plain(out, path);
+        put_argument(out, path);
         dp_text_put(out, " -Wl,-rpath,");
-        put_plain(out, folder);
+        put_argument(out, folder);
         free(folder);
     }
     dp_text_put(out, " -o reproduce && ./reproduce");

@@ -13,6 +13,7 @@
 #include "suite/base/text.h"
 #include "suite/command/asking.h"
 #include "suite/command/command.h"
+#include "suite/command/delivery.h"
 
 struct explain_options {
     struct asking_options asking;
@@ -238,6 +239,18 @@ static void print_text(const json_t *document, const json_t *report)
 
 /* --- the command --- */
 
+/* May it be written, for this case and over nothing that is read? */
+static int check_standalone(const struct explain_options *o, const struct dp_case *item, const char *report,
+                            struct dp_err *err)
+{
+    const struct dp_strings none = {0};
+    const char *const inputs[] = {report, item->program->path};
+    return !o->standalone ? 0
+           : dp_standalone_check(item, o->standalone, err) != 0
+               ? -1
+               : dp_delivery_spares(&none, o->standalone, inputs, 2, err);
+}
+
 /* Where something was found; the row that says so. */
 static int write_standalone(const struct explain_options *o, const struct dp_case *item,
                             const json_t *document, struct dp_err *err)
@@ -279,7 +292,7 @@ static int explain(const struct explain_options *o, const struct dp_strings *ope
     json_t *report = dp_report_load(operands->items[0], err);
     if (report &&
         asking_open(&o->asking, report, operands->items[0], operands->items[1], &asking, err) == 0 &&
-        (!o->standalone || dp_standalone_check(asking.bench.item, o->standalone, err) == 0)) {
+        check_standalone(o, asking.bench.item, operands->items[0], err) == 0) {
         document = dp_explain(&asking.bench, report, (int)o->runs, err);
     }
     if (document) {

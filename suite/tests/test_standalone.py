@@ -64,6 +64,25 @@ class Standalone(Lab):
         return text.replace(f'"{one}"', f'"{other}"')
 
 
+class Names(Standalone):
+    CASE = "cpu/reduce/sum-atomic-f32-128x256"
+
+    def test_what_is_read_stays(self):
+        self.measure(self.CASE)
+        report = self.folder / "report.c"
+        report.write_bytes(self.report.read_bytes())
+        words = self.call("explain", report, self.CASE, "--standalone", report, status=64)
+        self.assertIn("would be written over", words)
+        self.assertEqual(report.read_bytes(), self.report.read_bytes())
+
+    def test_names_are_words_of_a_shell(self):
+        self.measure(self.CASE)
+        for name, word in (("my file.c", "'my file.c'"), ("x';touch y;'.c", "'x?;touch y;?.c'")):
+            file = self.folder / name
+            self.call("explain", self.report, self.CASE, "--runs", 4, "--standalone", file, status=1)
+            self.assertIn(f" {word} ", file.read_text().splitlines()[1])
+
+
 @unittest.skipUnless(shutil.which("cc"), "no C compiler")
 class Compiled(Standalone):
     def test_openblas(self):
