@@ -101,7 +101,7 @@ class Compiled(Standalone):
         done = self.runs(self.build(file, text))
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "the same bits"))
         self.nothing_to_show(named)
-        front = {"DETPROBE_LIB_CBLAS": str(found[0].with_name("libblas.so.3")), "LD_LIBRARY_PATH": str(found[0].parent)}
+        front = {"DETPROBE_LIB_CBLAS": str(found.with_name("libblas.so.3")), "LD_LIBRARY_PATH": str(found.parent)}
         file, text = self.write(moved[0], ".c", **front)
         self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)), "a library behind another")
 
