@@ -85,25 +85,25 @@ class Names(Standalone):
 
 @unittest.skipUnless(shutil.which("cc"), "no C compiler")
 class Compiled(Standalone):
-    def test_openblas(self):
+    def openblas(self, cases):
+        """A report of the cases, which of them something moves, and how OpenBLAS is named."""
         found = fetched.openblas(FETCHED)
         if not found:
             self.skipTest("OpenBLAS cannot be fetched")
         named = {"DETPROBE_LIB_CBLAS": str(found)}
-        report = self.measure(*BLAS, REPEATS, level=("--level", "quick", "--axis", "threads,isa"), **named)
-        moved = [row["case"] for row in report["body"]["results"] if row.get("sensitive_to")]
-        self.assertGreaterEqual(len(moved), 6, "too little moves on this processor to test anything")
-        for case in moved:
-            with self.subTest(case=case):
-                file, text = self.write(case, ".c", **named)
-                self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)))
+        report = self.measure(*cases, level=("--level", "quick", "--axis", "threads,isa"), **named)
+        return found, [row["case"] for row in report["body"]["results"] if row.get("sensitive_to")], named
+
+    def test_openblas(self):
+        found, moved, named = self.openblas(["cpu/gemm/sgemm-nn-333x333x333", REPEATS])
+        self.assertEqual(len(moved), 1)
+        front = {"DETPROBE_LIB_CBLAS": str(found.with_name("libblas.so.3")), "LD_LIBRARY_PATH": str(found.parent)}
+        file, text = self.write(moved[0], ".c", **front)
+        self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)), "a library behind another")
         file.write_text(self.alike(text, "ask"))
         done = self.runs(self.build(file, text))
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "the same bits"))
         self.nothing_to_show(named)
-        front = {"DETPROBE_LIB_CBLAS": str(found.with_name("libblas.so.3")), "LD_LIBRARY_PATH": str(found.parent)}
-        file, text = self.write(moved[0], ".c", **front)
-        self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)), "a library behind another")
 
     def nothing_to_show(self, named):
         file = self.folder / "none.c"
@@ -111,12 +111,30 @@ class Compiled(Standalone):
         self.assertFalse(file.exists())
         self.assertIn("\nstandalone  not written: there is no difference to show\n", out)
 
-    def test_openmp(self):
-        self.measure(*OPENMP, level=("--level", "quick", "--axis", "repeat"))
-        for case in OPENMP:
+    def openmp(self, cases):
+        self.measure(*cases, level=("--level", "quick", "--axis", "repeat"))
+        for case in cases:
             with self.subTest(case=case):
                 file, text = self.write(case, ".c")
                 self.shows(self.build(file, text))
+
+    def test_openmp(self):
+        self.openmp(OPENMP[:1])
+
+
+class Every(Compiled):
+    """The same with each operation of which a catalogue says how it is called; takes minutes."""
+
+    def test_openblas(self):
+        _, moved, named = self.openblas(BLAS)
+        self.assertGreaterEqual(len(moved), 6, "too little moves on this processor to test anything")
+        for case in moved:
+            with self.subTest(case=case):
+                file, text = self.write(case, ".c", **named)
+                self.assertIn("OpenBLAS 0.3.", self.shows(self.build(file, text)))
+
+    def test_openmp(self):
+        self.openmp(OPENMP)
 
 
 class Python(Standalone):
