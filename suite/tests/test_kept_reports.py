@@ -114,6 +114,19 @@ class KeptReports(unittest.TestCase):
         page = " ".join(README.read_text(encoding="utf-8").split())
         self.assertIn(f"all {len(ran)} operations gave each thread what it gets alone", page)
 
+    def test_core_types(self):
+        """Kernels that two core types share have one fingerprint, others mostly have not, as README says."""
+        orders = {}
+        for core in ("haswell", "zen", "prescott"):
+            report = json.loads((MEASURED / f"cpu-debian12-order-{core}.json").read_text(encoding="utf-8"))
+            orders[core] = {row["case"]: row["order"]["fingerprint"] for row in report["body"]["results"]
+                            if "fingerprint" in row.get("order", {})}
+        self.assertEqual(orders["zen"], orders["haswell"])
+        other = sum(orders["prescott"][case] != order for case, order in orders["haswell"].items())
+        page = " ".join(README.read_text(encoding="utf-8").split())
+        self.assertIn(f"of {len(orders['haswell'])} sums of `gemm` and `blas` in OpenBLAS 0.3.21, {other} have another one",
+                      page)
+
     def table(self, heading):
         """The rows of README's table whose heading begins so."""
         page = README.read_text(encoding="utf-8")
