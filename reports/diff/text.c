@@ -46,29 +46,6 @@ static void add_sides(const struct page *page)
                    dp_json_string(plan, "seed", ""));
 }
 
-/* "cpu/gemm 21, cpu/blas 40" in the order of the changes. Owned. */
-static char *families_of(const json_t *changes)
-{
-    json_t *counts = json_object();
-    struct dp_text words = DP_TEXT(DP_DIFF_TEXT_MOST);
-    const char *family;
-    json_t *count;
-    for (size_t i = 0; i < json_array_size(changes); i++) {
-        const json_t *change = json_array_get(changes, i);
-        char *name =
-            dp_printf("%s/%s", dp_json_string(change, "backend", ""), dp_json_string(change, "family", ""));
-        dp_json_count(counts, name);
-        free(name);
-    }
-    json_object_foreach(counts, family, count)
-    {
-        dp_text_printf(&words, "%s%s %lld", words.length ? ", " : "", family,
-                       (long long)json_integer_value(count));
-    }
-    json_decref(counts);
-    return dp_text_take(&words);
-}
-
 static void add_case(const struct page *page, const json_t *change)
 {
     char *detail = dp_diff_detail(change);
@@ -117,7 +94,7 @@ static void add_kind(const struct page *page, enum dp_change kind, const json_t 
     const size_t count = json_array_size(changes);
     const size_t most = page->verbose || kind < DP_CHANGE_BITS ? count : count < FEW ? count : FEW;
     if (count > 0) {
-        char *families = families_of(changes);
+        char *families = dp_words_families(changes);
         char *head = dp_printf("%zu %s %s: %s", count, count == 1 ? "case" : "cases",
                                dp_change_words(kind, count != 1), families);
         put_line(page, INDENT, 2 * INDENT, head);

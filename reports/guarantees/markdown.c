@@ -45,7 +45,7 @@ static void put_news(struct dp_text *out, const json_t *rows)
 static void put_statement(struct dp_text *out, const char *label, const json_t *rows, bool joined)
 {
     const json_t *first = json_array_get(rows, 0);
-    char *families = dp_guarantees_families(rows), *remarks = dp_guarantees_remarks(first),
+    char *families = dp_words_families(rows), *remarks = dp_guarantees_remarks(first),
          *observed = dp_guarantees_observed(rows);
     char *source = dp_printf("%s%s%s", dp_json_string(first, "source", ""), remarks[0] ? "\n" : "", remarks);
     dp_text_put(out, "|");

@@ -99,35 +99,6 @@ json_t *dp_guarantees_groups(const json_t *document)
 
 /* --- words --- */
 
-/* "A 3, B 2" */
-static char *counts_text(const json_t *counts)
-{
-    struct dp_text text = DP_TEXT(MOST);
-    const char *word;
-    json_t *count;
-    json_object_foreach((json_t *)(uintptr_t)counts, word, count)
-    {
-        dp_text_printf(&text, "%s%s %lld", text.length ? ", " : "", word,
-                       (long long)json_integer_value(count));
-    }
-    return dp_text_take(&text);
-}
-
-char *dp_guarantees_families(const json_t *rows)
-{
-    json_t *counts = json_object();
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        char *family =
-            dp_printf("%s/%s", dp_json_string(row, "backend", ""), dp_json_string(row, "family", ""));
-        dp_json_count(counts, family);
-        free(family);
-    }
-    char *text = counts_text(counts);
-    json_decref(counts);
-    return text;
-}
-
 /* "2 vary", "1 varies", "3 skipped" */
 static void put_observed(struct dp_text *text, const char *observed, json_int_t count)
 {

@@ -17,8 +17,6 @@ bool dp_guarantees_is_news(const json_t *row);
  * the order of the rows. Owned. */
 json_t *dp_guarantees_groups(const json_t *document);
 
-/* "cpu/conv 41, cpu/eltwise 40". Owned. */
-char *dp_guarantees_families(const json_t *rows);
 /* "12 repeat, 3 vary, 1 skipped", "" without a report. Owned. */
 char *dp_guarantees_observed(const json_t *rows);
 /* What is behind a statement that does not count, or may not: the reason and what else is said; lines

@@ -38,7 +38,7 @@ static void put_case(struct dp_text *out, const json_t *row, size_t columns)
 static void put_statement(struct dp_text *out, const json_t *rows, bool verbose, size_t columns)
 {
     const json_t *first = json_array_get(rows, 0);
-    char *families = dp_guarantees_families(rows), *observed = dp_guarantees_observed(rows),
+    char *families = dp_words_families(rows), *observed = dp_guarantees_observed(rows),
          *remarks = dp_guarantees_remarks(first);
     dp_text_printf(out, "  %-*s%*zu  ", LEVEL, dp_json_string(first, "level", ""), COUNT,
                    json_array_size(rows));

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "reports/render/words.h"
+#include "suite/base/json.h"
+
+#define FAMILIES_MOST ((size_t)1 << 30) /* bytes: nothing of a report is cut */
 
 void dp_words_put(struct dp_text *out, const char *string)
 {
@@ -79,6 +82,27 @@ void dp_words_wrap(struct dp_text *out, const char *string, size_t at, size_t in
 char *dp_words_count(size_t count, const char *one, const char *many)
 {
     return dp_printf("%zu %s", count, count == 1 ? one : many);
+}
+
+char *dp_words_families(const json_t *rows)
+{
+    json_t *counts = json_object(), *count;
+    struct dp_text words = DP_TEXT(FAMILIES_MOST);
+    const char *family;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        char *name =
+            dp_printf("%s/%s", dp_json_string(row, "backend", ""), dp_json_string(row, "family", ""));
+        dp_json_count(counts, name);
+        free(name);
+    }
+    json_object_foreach(counts, family, count)
+    {
+        dp_text_printf(&words, "%s%s %lld", words.length ? ", " : "", family,
+                       (long long)json_integer_value(count));
+    }
+    json_decref(counts);
+    return dp_text_take(&words);
 }
 
 void dp_words_join(struct dp_text *out, const char *separator, const char *string)

@@ -25,6 +25,9 @@ void dp_words_blanks(struct dp_text *out, size_t count);
 void dp_words_wrap(struct dp_text *out, const char *string, size_t at, size_t indent, size_t columns);
 /* "1 operation", "3 operations": `many` is used for every other number. Owned. */
 char *dp_words_count(size_t count, const char *one, const char *many);
+/* "cpu/gemm 21, cpu/blas 40": how many of the rows (members `backend` and `family`) are of each family, in
+ * their order. Owned. */
+char *dp_words_families(const json_t *rows);
 /* Sum of words with a separator between them: adds ", " unless `out` is empty. */
 void dp_words_join(struct dp_text *out, const char *separator, const char *string);
 

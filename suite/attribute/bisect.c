@@ -34,27 +34,6 @@ struct bisection {
 
 /* --- variables --- */
 
-static const json_t *setting_named(const char *name)
-{
-    size_t i;
-    json_t *setting;
-    json_array_foreach(json_object_get(dp_audit_settings(), "settings"), i, setting)
-    {
-        if (json_object_get(setting, "reader") && strcmp(dp_json_string(setting, "name", ""), name) == 0) {
-            return setting;
-        }
-    }
-    return NULL;
-}
-
-/* Reports are of another hand: only known settings are taken, with values that they document and that name no
- * file. */
-static bool may_set(const char *name, const char *value)
-{
-    const json_t *setting = setting_named(name);
-    return setting && (!value || (!strchr(value, '/') && dp_audit_takes(setting, value)));
-}
-
 static bool is_own(const struct bisection *b, const char *name)
 {
     return json_object_get(b->bench->item->program->environment, name) != NULL;
@@ -73,7 +52,7 @@ static void add_variables(struct bisection *b)
     json_object_foreach(names, name, unused)
     {
         const char *from = dp_json_string(before, name, NULL), *to = dp_json_string(after, name, NULL);
-        if (is_own(b, name) || !may_set(name, from) || !may_set(name, to)) {
+        if (is_own(b, name) || !dp_audit_may_set(name, from) || !dp_audit_may_set(name, to)) {
             continue;
         }
         struct dp_factor *factor = dp_factors_add(&b->factors, DP_FACTOR_VARIABLE, name, from);
@@ -200,7 +179,7 @@ static void take_row(struct bisection *b, const json_t *row)
         const char *before = dp_json_string(row, "before", NULL), *after = dp_json_string(row, "after", NULL);
         if (is_own(b, subject)) {
             fix(b, row, "the case itself sets it");
-        } else if (!may_set(subject, before) || !may_set(subject, after)) {
+        } else if (!dp_audit_may_set(subject, before) || !dp_audit_may_set(subject, after)) {
             fix(b, row, "no setting that 'detprobe audit' knows, with a value that names no file");
         }
     } else if (strcmp(kind, "isa") == 0) {

@@ -186,8 +186,6 @@ static void add_proven(struct dp_factors *factors, const struct dp_case *item, c
     dp_readers_free(&readers);
 }
 
-/* A report is of another hand: of what it recorded only settings that are known are taken, with values that
- * they document and that name no file. */
 static void add_recorded(struct dp_factors *factors, const struct dp_case *item, const json_t *recorded)
 {
     size_t i;
@@ -196,8 +194,7 @@ static void add_recorded(struct dp_factors *factors, const struct dp_case *item,
     {
         const char *name = dp_json_string(setting, "name", "");
         const char *value = dp_json_string(recorded, name, NULL);
-        if (value && json_object_get(setting, "reader") && !strchr(value, '/') &&
-            dp_audit_takes(setting, value)) {
+        if (value && dp_audit_may_set(name, value)) {
             add_variable(factors, item, name, value);
         }
     }

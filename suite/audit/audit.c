@@ -65,6 +65,19 @@ bool dp_audit_takes(const json_t *setting, const char *value)
     return strlen(value) <= VALUE_MOST && matches(setting, "pattern", value);
 }
 
+bool dp_audit_may_set(const char *name, const char *value)
+{
+    size_t i;
+    json_t *setting;
+    json_array_foreach(json_object_get(dp_audit_settings(), "settings"), i, setting)
+    {
+        if (json_object_get(setting, "reader") && strcmp(dp_json_string(setting, "name", ""), name) == 0) {
+            return !value || (!strchr(value, '/') && dp_audit_takes(setting, value));
+        }
+    }
+    return false;
+}
+
 /* --- a flag among others in one variable --- */
 
 /* The next place of a flag as a word of its own: its beginning, and its length with its value. */

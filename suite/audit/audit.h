@@ -52,6 +52,9 @@ const char *dp_audit_areas(void);
 
 /* Is it a value of the kind that what reads the setting documents? */
 bool dp_audit_takes(const json_t *setting, const char *value);
+/* May a variable be set to what a report recorded, or unset (NULL)? Reports are of another hand: only
+ * settings that something reads are, to values that it documents and that name no file. */
+bool dp_audit_may_set(const char *name, const char *value);
 
 void dp_audit_judge(const json_t *setting, const struct dp_audit_seen *seen, struct dp_audit_verdict *ret);
 
